@@ -45,7 +45,7 @@ types: $(DEV_STAMP) ## mypy --strict
 
 floors: $(DEV_STAMP) ## import-linter
 	@echo "==> lint-imports"
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 
 format: $(DEV_STAMP) ## rewrite the files as the formatter wants them
 	@$(BIN)/ruff check --fix --quiet || true
