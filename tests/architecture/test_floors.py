@@ -1,7 +1,7 @@
 """Who may import whom: the contracts in pyproject.toml, and the owners of third-party packages."""
 
 import tomllib
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[2]
 FRAMEWORKS = frozenset({"seconder.frameworks"})
 
 #: A third-party package, and the only packages of ours that may import it.
-OWNERS: Mapping[str, Set[str]] = {
-    "slack_bolt": {"seconder.bot"},
-    "slack_sdk": {"seconder.bot"},
+OWNERS: Mapping[str, frozenset[str]] = {
+    "slack_bolt": frozenset({"seconder.bot"}),
+    "slack_sdk": frozenset({"seconder.bot"}),
     "agents": FRAMEWORKS | {"seconder.demo"},  # the demo's own agent: docs/adr/0006
     "autogen_core": FRAMEWORKS,
     "claude_agent_sdk": FRAMEWORKS,
@@ -24,11 +24,11 @@ OWNERS: Mapping[str, Set[str]] = {
     "langchain": FRAMEWORKS,
     "langgraph": FRAMEWORKS,
     "pydantic_ai": FRAMEWORKS,
-    "sqlalchemy": {"seconder.store"},
-    "alembic": {"seconder.store"},
-    "psycopg": {"seconder.store"},
-    "apscheduler": {"seconder.clockwork"},
-    "cel": {"seconder.policies"},
+    "sqlalchemy": frozenset({"seconder.store"}),
+    "alembic": frozenset({"seconder.store"}),
+    "psycopg": frozenset({"seconder.store"}),
+    "apscheduler": frozenset({"seconder.clockwork"}),
+    "cel": frozenset({"seconder.policies"}),
 }
 
 
@@ -61,5 +61,5 @@ def test_a_third_party_package_is_imported_only_by_its_owners(graph: grimp.Impor
     assert {name for name in importers if not belongs(name, OWNERS[external])} == set()
 
 
-def belongs(module: str, owners: Set[str]) -> bool:
+def belongs(module: str, owners: frozenset[str]) -> bool:
     return any(module == owner or module.startswith(f"{owner}.") for owner in owners)
