@@ -36,7 +36,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectStart:
-    """`run`: run it now, with `arguments` and the idempotency `key`; `done`: it ran before and gave `result` (or `error`).
+    """`run`: run it now, with `arguments` and the idempotency `key`; `done`: it ran before, with `result` or `error`.
 
     `told`: it is not to be run, a person said what happened; `result` is what to tell the model.
     """
@@ -66,7 +66,9 @@ class Client(Protocol):
         """`{arguments, digest, idempotency_key}`, once. Raises: CannotConsume."""
         ...
 
-    async def report(self, review_id: str, *, status: str, result: Any = None, error: str | None = None) -> dict[str, Any]:
+    async def report(
+        self, review_id: str, *, status: str, result: Any = None, error: str | None = None
+    ) -> dict[str, Any]:
         """The review with the outcome of a consumed call."""
         ...
 
@@ -126,7 +128,7 @@ def connect(url: str | None = None, token: str | None = None) -> Client:
 
     Raises: ConfigurationError where there is no token.
     """
-    from seconder.gate.http import HttpClient
+    from seconder.gate.http import HttpClient  # noqa: PLC0415 - the HTTP library is loaded at first use
 
     address = url or os.environ.get("SECONDER_BASE_URL") or "http://127.0.0.1:8710"
     secret = token or os.environ.get("SECONDER_TOKEN")

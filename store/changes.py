@@ -1,0 +1,106 @@
+"""Waking whoever waits: in one process by event, across processes by NOTIFY or by the file's version.
+
+A wake-up says only that something was committed; the waiter looks at its own row. Wake-ups may be
+lost, so every waiter also looks once in POLL seconds.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
+
+POLL = 1.0  # seconds; must be enough alone
+SQLITE_POLL = 0.025  # seconds between looks at PRAGMA data_version
+CHANNEL = "seconder_changes"
+
+log = structlog.get_logger()
+
+
+class Changes:
+    """A counter of commits that threads and coroutines can wait on."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._count = 0
+        self._waiters: set[Callable[[], None]] = set()
+
+    @property
+    def count(self) -> int:
+        """How many commits were seen so far."""
+        return self._count
+
+    def bump(self) -> None:
+        """Everybody waiting wakes."""
+        with self._condition:
+            self._count += 1
+            waiters, self._waiters = self._waiters, set()
+            self._condition.notify_all()
+        for wake in waiters:
+            wake()
+
+    def wait(self, seen: int, timeout: float) -> int:
+        """The count, as soon as it is beyond `seen`, or after `timeout` seconds."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._count > seen, timeout)
+            return self._count
+
+    async def wait_async(self, seen: int, timeout: float) -> int:  # noqa: ASYNC109 - a poll that ends by itself
+        """As `wait`, holding no thread."""
+        loop = asyncio.get_running_loop()
+        woken = asyncio.Event()
+
+        def wake() -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(woken.set)
+
+        with self._condition:
+            if self._count > seen:
+                return self._count
+            self._waiters.add(wake)
+        try:
+            await asyncio.wait_for(woken.wait(), timeout)
+        except TimeoutError:
+            pass
+        finally:
+            with self._condition:
+                self._waiters.discard(wake)
+        return self._count
+
+
+def watch_sqlite(engine: Engine, changes: Changes, stop: threading.Event) -> None:
+    """Until `stop`: bumps when another connection committed to the file."""
+    connection: Any = engine.raw_connection()
+    try:
+        cursor = connection.cursor()
+        seen = cursor.execute("PRAGMA data_version").fetchone()
+        while not stop.wait(SQLITE_POLL):
+            version = cursor.execute("PRAGMA data_version").fetchone()
+            if version != seen:
+                seen = version
+                changes.bump()
+    finally:
+        connection.close()
+
+
+def watch_postgresql(engine: Engine, changes: Changes, stop: threading.Event) -> None:
+    """Until `stop`: bumps on NOTIFY; a lost connection is opened again."""
+    while not stop.is_set():
+        try:
+            _listen(engine, changes, stop)
+        except DBAPIError as error:
+            log.warning("store.listen_lost", error=str(error))
+            stop.wait(POLL)
+
+
+def _listen(engine: Engine, changes: Changes, stop: threading.Event) -> None:
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql(f"LISTEN {CHANNEL}")
+        driver: Any = connection.connection.driver_connection
+        while not stop.is_set():
+            for _notice in driver.notifies(timeout=0.5, stop_after=1):
+                changes.bump()
+        connection.exec_driver_sql(f"UNLISTEN {CHANNEL}")

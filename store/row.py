@@ -1,0 +1,54 @@
+"""What every table file needs: sealed values and times as milliseconds."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import overload
+
+from seconder.action import Json
+from seconder.keyring import Keyring
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
+
+
+class Sealer:
+    """Seals JSON and bytes at their place in a table."""
+
+    def __init__(self, keyring: Keyring) -> None:
+        self._keyring = keyring
+
+    def seal(self, value: bytes, *, table: str, column: str, row: str) -> bytes:
+        return self._keyring.seal(value, table=table, column=column, row=row)
+
+    def open(self, value: bytes, *, table: str, column: str, row: str) -> bytes:
+        return self._keyring.open(value, table=table, column=column, row=row)
+
+    def seal_json(self, value: Json, *, table: str, column: str, row: str) -> bytes:
+        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+        return self._keyring.seal(data, table=table, column=column, row=row)
+
+    def open_json(self, value: bytes | None, *, table: str, column: str, row: str) -> Json:
+        """The value; None where the column is empty."""
+        if value is None:
+            return None
+        return json.loads(
+            self._keyring.open(value, table=table, column=column, row=row).decode("utf-8", "surrogatepass")
+        )
+
+
+@overload
+def to_millis(at: datetime) -> int: ...
+@overload
+def to_millis(at: None) -> None: ...
+def to_millis(at: datetime | None) -> int | None:
+    """Milliseconds since 1970; a naive datetime is a bug and raises TypeError."""
+    return None if at is None else (at - EPOCH) // MILLISECOND
+
+
+@overload
+def from_millis(millis: int) -> datetime: ...
+@overload
+def from_millis(millis: None) -> None: ...
+def from_millis(millis: int | None) -> datetime | None:
+    """Aware UTC."""
+    return None if millis is None else EPOCH + timedelta(milliseconds=millis)
