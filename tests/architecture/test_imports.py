@@ -36,12 +36,12 @@ print(json.dumps(seen))
 """
 
 
-def fresh(code: str, *arguments: str) -> list[str]:
-    """What `code` printed as JSON, run where neither bytecode nor our own settings are there."""
+def fresh(code: str, *arguments: str, cwd: Path = Path(__file__).parents[2]) -> list[str]:
+    """What `code` printed as JSON, run in a fresh interpreter without our settings."""
     environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     done = subprocess.run(
         [sys.executable, "-B", "-W", "ignore", "-c", code, *arguments],
-        cwd=Path(__file__).parents[2],
+        cwd=cwd,
         env=environment,
         capture_output=True,
         text=True,
@@ -73,3 +73,9 @@ def test_agent_frameworks_are_not_loaded_by_importing_the_wiring() -> None:
 
 def test_no_module_does_anything_at_import() -> None:
     assert fresh(EFFECTS, json.dumps(modules())) == []
+
+
+def test_the_watch_sees_what_it_watches_for(tmp_path: Path) -> None:
+    (tmp_path / "busy.py").write_text("import os, sqlite3\nsqlite3.connect('busy.db')\nos.environ['BUSY'] = '1'\n")
+
+    assert fresh(EFFECTS, '["busy"]', cwd=tmp_path) == ["sqlite3.connect 'busy.db'", "busy changed the environment"]

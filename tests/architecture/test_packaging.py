@@ -50,6 +50,20 @@ def test_every_package_has_an_init_file(setuptools: dict[str, Any]) -> None:
     assert [folder for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
+def test_every_other_file_in_a_package_is_installed_with_it(setuptools: dict[str, Any]) -> None:
+    data = {name: ROOT / folder_of(name, setuptools["package-dir"]) for name in setuptools["package-data"]}
+    installed = {
+        file
+        for name, folder in data.items()
+        for pattern in setuptools["package-data"][name]
+        for file in folder.glob(pattern)
+    }
+    tops = [ROOT / name for name in ("seconder", *AT_THE_TOP)]
+    there = {file for top in tops for file in top.rglob("*.*") if file.is_file() and not linked(file)}
+
+    assert {file for file in there - installed if file.suffix not in {".py", ".pyc"}} == set()
+
+
 def test_packages_are_listed_in_order(setuptools: dict[str, Any]) -> None:
     assert setuptools["packages"] == sorted(setuptools["packages"])
 
