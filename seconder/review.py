@@ -208,6 +208,7 @@ class Review:
     decided_at: datetime | None = None
     outcome: Outcome | None = None
     consumed: bool = False
+    editor: str | None = None  #: who wrote the arguments of this revision, if a person did
     requester_user: str | None = None  #: the Slack user id that the requester resolved to
 
     @property

@@ -196,6 +196,7 @@ class Reviews:
         body = {
             "interrupt": mapping.dump_interrupt(review.interrupt),
             "verdict": mapping.dump_verdict(review.verdict),
+            "editor": review.editor,
         }
         return self._sealer.seal_json(body, table=T, column="body", row=review.id)
 
@@ -260,6 +261,7 @@ class Reviews:
             decided_at=from_millis(row["decided_at"]),
             outcome=None if outcome is None else mapping.load_outcome(outcome),
             consumed=row["consumed_at"] is not None,
+            editor=body["editor"],
             requester_user=row["requester_user"],
         )
 
