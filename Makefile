@@ -20,7 +20,7 @@ SHELL := /bin/bash
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: $(RUN_STAMP) ## try Seconder in the browser: no accounts, no network, everything in ./seconder-demo
+demo: $(RUN_STAMP) ## try Seconder in the browser: no accounts needed, everything in ./seconder-demo
 	@$(BIN)/seconder demo
 
 test: $(DEV_STAMP) $(BROWSER_STAMP) ## run every test, on SQLite and on PostgreSQL
