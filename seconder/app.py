@@ -1,10 +1,10 @@
 """The only place where parts meet: settings become a store, a desk, a bot, a door, a clock, a worker.
 
-    up ─┬─ HTTP door (this thread's event loop, uvicorn)
-        ├─ Bolt: Socket Mode connection, or the door's /slack/events
-        ├─ dispatcher (thread): the queue's cards go to Slack
-        ├─ clockwork (APScheduler): ladders, deadlines, fresh facts about people
-        └─ worker (thread with its own event loop), where agents are named
+up ─┬─ HTTP door (this thread's event loop, uvicorn)
+    ├─ Bolt: Socket Mode connection, or the door's /slack/events
+    ├─ dispatcher (thread): the queue's cards go to Slack
+    ├─ clockwork (APScheduler): ladders, deadlines, fresh facts about people
+    └─ worker (thread with its own event loop), where agents are named
 """
 
 import asyncio
@@ -58,6 +58,11 @@ def open_store(settings: Settings) -> Store:
         raise ConfigurationError(message)
     keyring = Keyring(parse_keys(settings.keys), random=os.urandom)
     return Store(settings.database_url, keyring, random=os.urandom)
+
+
+def migrate(database_url: str) -> list[str]:
+    """The database is up to date; which steps were made."""
+    return schema.upgrade(database_url)
 
 
 def make_desk(settings: Settings, store: Store) -> Desk:

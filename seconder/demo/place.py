@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from seconder import app
 from seconder.demo.refund_desk import FOLDER
 from seconder.keyring import new_key
 from seconder.settings import Settings, read
-from seconder.store import schema
 
 AGENTS = "seconder.demo.refund_desk:AGENTS"
 BOT_TOKEN = "xoxb-sandbox"  # noqa: S105 - the local workspace's own
@@ -74,7 +74,7 @@ def prepare(folder: Path, *, workspace_port: int, port: int, policy: str | None 
     settings_file = folder / SETTINGS_FILE
     settings_file.touch(mode=0o600)
     settings_file.write_text("\n".join(lines) + "\n")
-    schema.upgrade(place.environment()["SECONDER_DATABASE_URL"])
+    app.migrate(place.environment()["SECONDER_DATABASE_URL"])
     os.environ[FOLDER] = str(folder)
     return place
 

@@ -14,9 +14,11 @@ from seconder import app
 from seconder.demo.cases import CASES, Case
 from seconder.demo.place import AGENTS, Place, prepare
 from seconder.demo.refund_desk import NAME, make_agent
+from seconder.desk import look
 from seconder.desk.client import LocalClient
 from seconder.desk.desk import Desk
 from seconder.frameworks.openai_agents import run
+from seconder.review import PauseState
 from seconder.sandbox.server import Sandbox
 
 FOLDER = Path("seconder-demo")
@@ -96,5 +98,8 @@ async def _say(place: Place, case: Case) -> None:
 
 
 def _open_reviews(desk: Desk, case: Case) -> bool:
-    session = f"case-{case.order}"
-    return desk.store.read(lambda tx: tx.pauses.open_in_session(session))
+    """Whether somebody or some worker still has to do something for this customer."""
+    page = look.listed(desk, agent=NAME, status=None, limit=200)
+    mine = [review for review in page.reviews if review.interrupt.session == f"case-{case.order}"]
+    pauses = {review.pause_id for review in mine if review.pause_id is not None}
+    return any(look.pause(desk, pause_id)[0].state is not PauseState.FINISHED for pause_id in pauses)
