@@ -112,7 +112,7 @@ reviews = Table(
     Column("status", String(16), nullable=False),
     Column("revision", Integer, nullable=False),
     Column("kind", String(16), nullable=False),
-    Column("agent", String(200), nullable=False, index=True),
+    Column("agent", String(200), nullable=False),
     Column("tool", String(255), index=True),
     Column("session", String(255), index=True),
     Column("environment", String(100)),
@@ -146,7 +146,9 @@ Index(
     sqlite_where=text("status = 'pending'"),
     postgresql_where=text("status = 'pending'"),
 )
-Index("ix_reviews_listed", reviews.c.status, reviews.c.created_at, reviews.c.id)
+Index("ix_reviews_listed", reviews.c.created_at, reviews.c.id)
+Index("ix_reviews_listed_by_status", reviews.c.status, reviews.c.created_at, reviews.c.id)
+Index("ix_reviews_listed_by_agent", reviews.c.agent, reviews.c.created_at, reviews.c.id)
 
 votes = Table(
     "votes",
@@ -229,6 +231,14 @@ Index(
     unique=True,
     sqlite_where=text("state = 'queued'"),
     postgresql_where=text("state = 'queued'"),
+)
+Index(
+    "uq_queue_leased",
+    queue.c.topic,
+    queue.c.subject,
+    unique=True,
+    sqlite_where=text("state = 'leased'"),
+    postgresql_where=text("state = 'leased'"),
 )
 Index(
     "ix_queue_claim",
