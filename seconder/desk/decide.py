@@ -20,12 +20,13 @@ from seconder.decision import (
     Vote,
     kind_of,
 )
-from seconder.desk.arguments import check_arguments
+from seconder.desk.arguments import check_arguments, schema_faults
 from seconder.desk.desk import Desk, subject_of
 from seconder.desk.effects import settle_uncertain
 from seconder.desk.eligibility import check_approvable, check_eligible, still_eligible
 from seconder.desk.press import Press, check_revision, pressed_review
 from seconder.desk.shown import add_card, refresh_card
+from seconder.desk.submit import judge
 from seconder.errors import (
     AlreadyVoted,
     DeadlinePassed,
@@ -35,7 +36,6 @@ from seconder.errors import (
     NotEligible,
     Superseded,
 )
-from seconder.policies import Case
 from seconder.review import Interrupt, Kind, Review, StateValue, Status, Step, after
 from seconder.store.queue import Priority
 from seconder.store.tx import Tx
@@ -135,6 +135,7 @@ def _decide(desk: Desk, tx: Tx, review: Review, press: Press, choice: Choice) ->
         case Reject(reason):
             return settle(tx, review, Rejected(**who, reason=reason))
         case Answer(answer):
+            _check_answer(review, answer)
             return settle(tx, review, Answered(**who, answer=answer))
         case TakeOver(result):
             return settle(tx, review, TakenOver(**who, result=result))
@@ -175,7 +176,7 @@ def _edit(desk: Desk, tx: Tx, review: Review, press: Press, arguments: dict[str,
         return _vote(desk, tx, review, press)
     check_arguments(edited, locked=_locked(review), original=shown)
     interrupt = with_action(review.interrupt, edited)
-    verdict = desk.policy().judge(Case(interrupt=interrupt), {}).verdict
+    verdict, _ = judge(desk, tx, interrupt)
     if verdict.kind is VerdictKind.DENY:
         raise InvalidInput([Fault("arguments", f"The policy denies this edit: {verdict.because}")])
     needed = review.verdict.route.approvals if review.verdict.route else 1
@@ -252,6 +253,20 @@ def offered(review: Review) -> frozenset[str]:
 def _check_offered(review: Review, choice: Choice) -> None:
     if WORDS[type(choice)] not in offered(review):
         raise NotEligible(f"This request cannot be {WORDS[type(choice)].replace('_', ' ')}.")
+
+
+def _check_answer(review: Review, answer: Json) -> None:
+    question = review.interrupt.question
+    if question is None:
+        raise NotEligible("There is no question to answer here.")
+    if question.answer_schema is not None:
+        faults = schema_faults(question.answer_schema, answer)
+    elif question.options and answer not in question.options:
+        faults = [Fault("answer", "choose one of the options")]
+    else:
+        faults = [] if isinstance(answer, str) and answer.strip() else [Fault("answer", "write an answer")]
+    if faults:
+        raise InvalidInput(faults)
 
 
 def _locked(review: Review) -> frozenset[str]:

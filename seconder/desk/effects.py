@@ -47,6 +47,8 @@ def consume(desk: Desk, review_id: str, *, agent: str) -> Started:
 
     def write(tx: Tx) -> Started:
         review = owned(tx, review_id, agent, lock=True)
+        if review.pause_id is not None:
+            raise CannotConsume("nothing_to_run", "this review belongs to a pause; the worker that resumes it runs it")
         action = runnable(review)
         if not tx.reviews.consume(review_id, tx.now()):
             raise CannotConsume("already_consumed", "this decision was used before; it runs once")

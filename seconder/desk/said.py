@@ -90,9 +90,13 @@ def pause_json(pause: Pause, run: str, *, with_state: bool = False) -> dict[str,
 
 
 def claim_json(pause: Pause, run: str, lease_seconds: float) -> dict[str, Json]:
-    """A claim: the pause with its run state, its reviews, and the fence of the lease."""
+    """A claim: the pause with its run state, its reviews, and the fence of the lease.
+
+    Questions about uncertain effects are not the run's: they are left out.
+    """
     said = pause_json(pause, run, with_state=True)
-    reviews = said.pop("reviews")
+    del said["reviews"]
+    reviews = [review_json(review, run) for review in pause.reviews if review.effect_id is None]
     return {"pause": said, "reviews": reviews, "fence": pause.fence, "lease_seconds": lease_seconds}
 
 

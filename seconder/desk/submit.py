@@ -141,8 +141,10 @@ def add_review(
     effect_id: str | None = None,
 ) -> Review:
     """The review as stored; judged by the policy in force unless a verdict is given."""
-    judged, reserve = (verdict, ()) if verdict else _judge(desk, tx, interrupt)
+    judged, reserve = (verdict, ()) if verdict else judge(desk, tx, interrupt)
     now = tx.now()
+    if interrupt.deadline is not None and interrupt.deadline <= now:
+        raise InvalidInput([Fault("deadline", "is in the past; send a later one or none")])
     deadline, default = deadline_of(interrupt, judged, now)
     review = Review(
         id=desk.new_id("rv"),
@@ -194,7 +196,8 @@ def next_due(review: Review) -> datetime:
     return review.deadline
 
 
-def _judge(desk: Desk, tx: Tx, interrupt: Interrupt) -> tuple[Verdict, tuple[Reservation, ...]]:
+def judge(desk: Desk, tx: Tx, interrupt: Interrupt) -> tuple[Verdict, tuple[Reservation, ...]]:
+    """The verdict of the policy in force, and what an `allow` under a cap has to reserve."""
     policy, case = desk.policy(), Case(interrupt=interrupt)
     needs = policy.needs(case)
     tx.reservations.lock(need.rule for need in needs)
