@@ -23,6 +23,10 @@ class Sealer:
     def open(self, value: bytes, *, table: str, column: str, row: str) -> bytes:
         return self._keyring.open(value, table=table, column=column, row=row)
 
+    def is_newest(self, value: bytes) -> bool:
+        """Whether the value, or its first bytes, was sealed with the newest key."""
+        return self._keyring.is_newest(value)
+
     def seal_json(self, value: Json, *, table: str, column: str, row: str) -> bytes:
         data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
         return self._keyring.seal(data, table=table, column=column, row=row)

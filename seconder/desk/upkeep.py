@@ -1,0 +1,50 @@
+"""The database as its owner looks after it: brought up to date, checked, copied. Needs no keys."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from seconder.settings import Settings
+from seconder.store import backup as copies
+from seconder.store import schema
+from seconder.store.reach import reachable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """What `check` found: revisions still to be applied, and what is broken, as sentences."""
+
+    pending: tuple[str, ...]
+    broken: tuple[str, ...]
+
+    @property
+    def good(self) -> bool:
+        return not self.pending and not self.broken
+
+
+@contextmanager
+def reached(settings: Settings) -> Iterator[None]:
+    """Troubles of the database inside the block are a ConfigurationError."""
+    with reachable(settings.database):
+        yield
+
+
+def upgrade(settings: Settings) -> list[str]:
+    """The revisions that were applied, oldest first. Raises: ConfigurationError."""
+    with reachable(settings.database):
+        return schema.upgrade(settings.database_url)
+
+
+def check(settings: Settings) -> Condition:
+    """Nothing is changed, no file is made. Raises: ConfigurationError."""
+    with reachable(settings.database):
+        pending = tuple(schema.pending(settings.database_url))
+        broken = () if pending else tuple(copies.faults(settings.database_url))
+    return Condition(pending=pending, broken=broken)
+
+
+def backup(settings: Settings, target: Path) -> int:
+    """The size in bytes of the copy. Raises: ConfigurationError."""
+    with reachable(settings.database):
+        return copies.backup(settings.database_url, target)
