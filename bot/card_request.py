@@ -25,7 +25,7 @@ from seconder.bot.masks import Masker, masker_of
 from seconder.bot.subject import subject_of
 from seconder.bot.text import one_line, shorten, size
 from seconder.bot.values import brief, count, headline, hidden_names
-from seconder.decision import FieldRule
+from seconder.decision import Edited, FieldRule
 from seconder.review import ContextItem, Kind, Review
 
 # Escaped characters. Together with the lower half of a card they stay under 10,000: Slack refuses a message
@@ -55,7 +55,7 @@ _NOT_IN_LINK = frozenset('\\<>|"`^{}')
 
 def title(review: Review) -> str:
     """The header's text: at most 150."""
-    action = review.action
+    action = review.decision.action if isinstance(review.decision, Edited) else review.action
     if review.interrupt.kind is Kind.QUESTION or action is None:
         return f"Question from {name(review.interrupt.agent.name)}"
     if review.interrupt.kind is Kind.STATE_EDIT:
@@ -75,7 +75,7 @@ def who(view: CardView) -> Block:
         asks += [words(" in "), bold(name(interrupt.environment))]
     lines = [line(*asks)]
     if view.live and view.eligible_text_mentions:
-        lines.append(line(words("\nCan decide: "), *_eligible(view.eligible_text_mentions)))
+        lines.append(line(words("Can decide: "), *_eligible(view.eligible_text_mentions)))
     return rich("who", *lines)
 
 
@@ -121,6 +121,7 @@ def arguments(view: CardView) -> list[Block]:
     review, masker = view.review, masker_of(view.review)
     fields = subject_of(review).fields
     label = "State" if review.interrupt.kind is Kind.STATE_EDIT else "Arguments"
+    label += " before the edit" if isinstance(review.decision, Edited) else ""
     if not fields:
         return [rich("arguments", line(bold(f"{label}: "), words("no arguments", "italic")))]
     rules = review.verdict.fields
@@ -171,9 +172,8 @@ def safe_link(url: str) -> str | None:
 
 def context_line(item: ContextItem, masker: Masker, limit: int, more: str) -> tuple[str, str, str | None]:
     """Label, text and, where the link is none that can be pressed, the link as text."""
-    text = masker.text(item.text)
-    if item.url and safe_link(item.url) is None:
-        text = f"{text} {masker.text(item.url)}"
+    unsafe = item.url if item.url and safe_link(item.url) is None else ""
+    text = " ".join(part for part in (masker.text(item.text), masker.text(unsafe)) if part.strip())
     shown = flagged(shorten(text, limit, more)) if text.strip() else ""
     return name(item.label), shown, item.url if item.url and safe_link(item.url) else None
 

@@ -20,15 +20,15 @@ def card(view: CardView) -> Message:
     """The whole card; live (with buttons) exactly when the review is pending and was not moved."""
     review = view.review
     top = [header(request.title(review))]
-    asked = [request.who(view), request.why(review), request.says(view)]
+    asked = [request.why(review), request.says(view)]
     if review.interrupt.kind is Kind.QUESTION:
-        shown = [request.prompt(view), *request.context(view)]
+        body = [request.who(view), request.prompt(view), *asked, *request.context(view)]
     else:
-        shown = [*request.arguments(view), *request.context(view)]
+        body = [request.who(view), *asked, *request.arguments(view), *request.context(view)]
     if not view.live:
-        return Message(_fallback(view), [*top, *result.settled(view), *asked, *shown])
+        return Message(_fallback(view), [*top, *result.settled(view), *body])
     end = [result.waiting(view), *result.stop(view), *result.buttons(view)]
-    return Message(_fallback(view), [*top, *request.undecidable(review), *asked, *shown, *end])
+    return Message(_fallback(view), [*top, *request.undecidable(review), *body, *end])
 
 
 def minimal_card(view: CardView) -> Message:

@@ -25,6 +25,8 @@ MAX_TEXT = 3000  # Slack's limit for a text input
 
 _LINE = 80  # longer text gets a box of several lines
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]")
+_JOINERS = re.compile("[\u200c\u200d]")
 _SCALARS = (str, int, float, bool, type(None))
 
 Read = Callable[[Any], Json]  # what Slack holds -> value; ABSENT: not set. Raises Unreadable.
@@ -148,17 +150,22 @@ def _text(item: Input, schema: Mapping[str, Json]) -> Input:
     value = item.value if isinstance(item.value, str) else ""
     if len(value) > MAX_TEXT or size(value) > MAX_TEXT * 2:
         return kept(item, f"stays as it is: {len(value):,} characters are too long to edit in Slack")
-    if hides(value):
+    if hides(_folded(value)):
         return kept(item, "stays as it is: it holds characters that cannot be seen")
 
     def read(held: Mapping[str, Any]) -> Json:
         typed = text_of(held)
-        if typed == value or (typed is None and not value.strip()):
+        if _folded(typed or "") == _folded(value) or (typed is None and not value.strip()):
             return item.value
         return typed or ""
 
     long = "\n" in value or len(value) > _LINE or _int(schema.get("maxLength")) > _LINE * 2
     return replace(item, element=_box(value, multiline=long), read=read)
+
+
+def _folded(text: str) -> str:
+    """`text` with the spaces and joiners of ordinary writing folded: Slack may not give them back as they were."""
+    return _JOINERS.sub("", _SPACES.sub(" ", text))
 
 
 def _integer(item: Input, *, nullable: bool) -> Input:
