@@ -6,7 +6,6 @@ table does not open. A key id is the first 8 bytes of the SHA-256 of the key.
 """
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Callable
 
@@ -19,6 +18,9 @@ VERSION = b"1"
 KEY_BYTES = 32
 ID_BYTES = 8
 NONCE_BYTES = 12  # random; at most 2^32 values per key (NIST SP 800-38D section 8.3)
+
+TAG_BYTES = 16
+SHORTEST = len(VERSION) + ID_BYTES + NONCE_BYTES + TAG_BYTES
 
 
 class Keyring:
@@ -42,7 +44,9 @@ class Keyring:
         """What was sealed at this place. Raises: KeyMissing."""
         ident, nonce = sealed[1 : 1 + ID_BYTES], sealed[1 + ID_BYTES : 1 + ID_BYTES + NONCE_BYTES]
         cipher = self._ciphers.get(ident)
-        if sealed[:1] != VERSION or cipher is None:
+        if sealed[:1] != VERSION or len(sealed) < SHORTEST:
+            raise KeyMissing(f"{table}.{column} of {row} does not open: it is not a sealed value")
+        if cipher is None:
             message = f"{table}.{column} of {row} was sealed with key {ident.hex()}, which SECONDER_KEYS does not hold"
             raise KeyMissing(message)
         try:
@@ -72,7 +76,7 @@ def parse_keys(text: str) -> tuple[bytes, ...]:
     for number, part in enumerate(filter(None, (piece.strip() for piece in text.split(","))), start=1):
         try:
             key = base64.b64decode(part, validate=True)
-        except binascii.Error:
+        except ValueError:
             key = b""
         if len(key) != KEY_BYTES:
             message = f"SECONDER_KEYS: key {number} is not 32 bytes in base64; `seconder keys new` prints one"

@@ -5,16 +5,20 @@ lost, so every waiter also looks once in POLL seconds.
 """
 
 import asyncio
+import contextlib
+import sqlite3
 import threading
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import structlog
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 POLL = 1.0  # seconds; must be enough alone
 SQLITE_POLL = 0.025  # seconds between looks at PRAGMA data_version
+STOP_POLL = 0.2  # seconds until a listener notices that it is to stop
 CHANNEL = "seconder_changes"
 
 log = structlog.get_logger()
@@ -54,7 +58,7 @@ class Changes:
         woken = asyncio.Event()
 
         def wake() -> None:
-            if not loop.is_closed():
+            with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
                 loop.call_soon_threadsafe(woken.set)
 
         with self._condition:
@@ -71,36 +75,58 @@ class Changes:
         return self._count
 
 
+def notify(connection: Connection) -> None:
+    """When this transaction commits, other processes on PostgreSQL learn of it; SQLite tells them by itself."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"NOTIFY {CHANNEL}")
+
+
 def watch_sqlite(engine: Engine, changes: Changes, stop: threading.Event) -> None:
     """Until `stop`: bumps when another connection committed to the file."""
+    _again_and_again(_look, engine, changes, stop)
+
+
+def watch_postgresql(engine: Engine, changes: Changes, stop: threading.Event) -> None:
+    """Until `stop`: bumps on NOTIFY."""
+    _again_and_again(_listen, engine, changes, stop)
+
+
+def _again_and_again(
+    watch: Callable[[Engine, Changes, threading.Event], None],
+    engine: Engine,
+    changes: Changes,
+    stop: threading.Event,
+) -> None:
+    """A lost connection is opened again, and whatever happened meanwhile counts as a change."""
+    while not stop.is_set():
+        try:
+            watch(engine, changes, stop)
+        except (DBAPIError, psycopg.Error, sqlite3.Error) as error:
+            log.warning("store.watch_lost", error=str(error))
+            stop.wait(POLL)
+
+
+def _look(engine: Engine, changes: Changes, stop: threading.Event) -> None:
     connection: Any = engine.raw_connection()
     try:
         cursor = connection.cursor()
-        seen = cursor.execute("PRAGMA data_version").fetchone()
-        while not stop.wait(SQLITE_POLL):
+        seen = None
+        while not stop.is_set():
             version = cursor.execute("PRAGMA data_version").fetchone()
             if version != seen:
                 seen = version
                 changes.bump()
+            stop.wait(SQLITE_POLL)
     finally:
-        connection.close()
-
-
-def watch_postgresql(engine: Engine, changes: Changes, stop: threading.Event) -> None:
-    """Until `stop`: bumps on NOTIFY; a lost connection is opened again."""
-    while not stop.is_set():
-        try:
-            _listen(engine, changes, stop)
-        except DBAPIError as error:
-            log.warning("store.listen_lost", error=str(error))
-            stop.wait(POLL)
+        connection.invalidate()
 
 
 def _listen(engine: Engine, changes: Changes, stop: threading.Event) -> None:
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.detach()  # it listens for good: never given back to the pool
         connection.exec_driver_sql(f"LISTEN {CHANNEL}")
+        changes.bump()
         driver: Any = connection.connection.driver_connection
         while not stop.is_set():
-            for _notice in driver.notifies(timeout=0.5, stop_after=1):
+            for _notice in driver.notifies(timeout=STOP_POLL, stop_after=1):
                 changes.bump()
-        connection.exec_driver_sql(f"UNLISTEN {CHANNEL}")

@@ -1,6 +1,7 @@
 """Values of the core as JSON and back; the one place that knows their stored shape."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -66,7 +67,7 @@ def load_verdict(value: Json) -> Verdict:
 
 def dump_interrupt(interrupt: Interrupt) -> Json:
     """An interrupt as JSON without the action's arguments, which are stored as canonical bytes."""
-    value = dump(interrupt)
+    value = dump(replace(interrupt, action=None))
     if interrupt.action is not None:
         value["action"] = {"schema": interrupt.action.schema, "summary": interrupt.action.summary}
     return value

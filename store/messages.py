@@ -10,10 +10,10 @@ channel binds it.
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, select, update
 
 from seconder.action import Json
-from seconder.store.row import Sealer, from_millis, to_millis
+from seconder.store.row import Sealer, from_millis, insert_into, to_millis
 from seconder.store.tables import messages
 
 
@@ -48,30 +48,21 @@ class Messages:
 
     def add(self, message: Message) -> bool:
         """Whether it is new; one message per review, kind, name and channel."""
-        same = select(messages.c.id).where(
-            messages.c.review_id == message.review_id,
-            messages.c.kind == message.kind,
-            messages.c.name == message.name,
-            messages.c.channel == message.channel,
+        new = insert_into(self._db, messages).values(
+            id=message.id,
+            review_id=message.review_id,
+            kind=message.kind,
+            name=message.name,
+            revision=message.revision,
+            digest=message.digest,
+            token=message.token,
+            channel=message.channel,
+            state=message.state,
+            body=None if message.body is None else self._seal(message.id, message.body),
+            created_at=to_millis(message.created_at),
         )
-        if self._db.execute(same).first() is not None:
-            return False
-        self._db.execute(
-            insert(messages).values(
-                id=message.id,
-                review_id=message.review_id,
-                kind=message.kind,
-                name=message.name,
-                revision=message.revision,
-                digest=message.digest,
-                token=message.token,
-                channel=message.channel,
-                state=message.state,
-                body=None if message.body is None else self._seal(message.id, message.body),
-                created_at=to_millis(message.created_at),
-            )
-        )
-        return True
+        same = [messages.c.review_id, messages.c.kind, messages.c.name, messages.c.channel]
+        return self._db.execute(new.on_conflict_do_nothing(index_elements=same)).rowcount == 1
 
     def of_review(self, review_id: str) -> list[Message]:
         """All messages of the review, oldest first."""

@@ -16,10 +16,11 @@ from sqlalchemy import Connection, RowMapping, Select, and_, insert, or_, select
 from seconder.action import Json
 from seconder.errors import LeaseLost, NotFound
 from seconder.review import Agent, Pause, PauseOutcome, PauseState, Review
-from seconder.store.row import Sealer, from_millis, to_millis
+from seconder.store.row import Sealer, from_millis, insert_into, lock_name, to_millis
 from seconder.store.tables import pauses, runs
 
 T = "pauses"
+PAUSE_KEYS = 4  # the kind of name that idempotency keys of pauses are locked under
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +40,10 @@ class Pauses:
 
     def run(self, *, agent: str, name: str, ident: str, at: datetime) -> str:
         """The id of the agent's run of this name; `ident` becomes it where the run is new."""
-        known = self._db.execute(select(runs.c.id).where(runs.c.agent == agent, runs.c.name == name)).scalar()
-        if known is None:
-            self._db.execute(insert(runs).values(id=ident, agent=agent, name=name, created_at=to_millis(at)))
-        return known or ident
+        new = insert_into(self._db, runs).values(id=ident, agent=agent, name=name, created_at=to_millis(at))
+        self._db.execute(new.on_conflict_do_nothing(index_elements=[runs.c.agent, runs.c.name]))
+        known: str = self._db.execute(select(runs.c.id).where(runs.c.agent == agent, runs.c.name == name)).scalar_one()
+        return known
 
     def run_name(self, run_id: str) -> str:
         name: str = self._db.execute(select(runs.c.name).where(runs.c.id == run_id)).scalar_one()
@@ -87,7 +88,11 @@ class Pauses:
         return agent
 
     def by_idempotency_key(self, token_id: str, key: str) -> tuple[str, str] | None:
-        """The id of the pause submitted with this key, and the digest of that body."""
+        """The id of the pause submitted with this key, and the digest of that body.
+
+        Nobody else submits with this key before the transaction ends.
+        """
+        lock_name(self._db, f"{token_id} {key}", PAUSE_KEYS)
         query = select(pauses.c.id, pauses.c.body_digest).where(
             pauses.c.token_id == token_id, pauses.c.idempotency_key == key
         )

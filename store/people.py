@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, Table, and_, delete, insert, select
+from sqlalchemy import Connection, Table, select
 
-from seconder.store.row import from_millis, to_millis
+from seconder.store.row import from_millis, insert_into, to_millis
 from seconder.store.tables import groups, people, workspaces
 
 
@@ -108,9 +108,7 @@ class People:
         return Workspace(**{**rows[0], "as_of": from_millis(rows[0]["as_of"])})
 
     def _put(self, table: Table, key: dict[str, str], values: Mapping[str, object], as_of: datetime) -> None:
-        mine = and_(*(table.c[name] == value for name, value in key.items()))
-        known = self._db.execute(select(table.c.as_of).where(mine).with_for_update()).scalar()
-        if known is not None and known > to_millis(as_of):
-            return
-        self._db.execute(delete(table).where(mine))
-        self._db.execute(insert(table).values(**key, **values, as_of=to_millis(as_of)))
+        seen = {**values, "as_of": to_millis(as_of)}
+        new = insert_into(self._db, table).values(**key, **seen)
+        later = table.c.as_of <= new.excluded.as_of
+        self._db.execute(new.on_conflict_do_update(index_elements=[*key], set_=seen, where=later))

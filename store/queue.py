@@ -1,11 +1,12 @@
 """The internal queue: at least once, leased, fenced, and level-triggered.
 
     put ─> queued ─ claim ─> leased ─ done ─> (gone)
-             ^                 │ └─ fail ─> queued, later
-             └── lease over ───┘      └─ after MAX_ATTEMPTS ─> dead ─ retry ─> queued
-                                                                 └─ drop ──> (gone)
+                     ^   │ └─ fail ─> queued, later
+        claim again ─┘   │      └─ after MAX_ATTEMPTS ─> dead ─ retry ─> queued
+        (lease over)     └─ lease over MAX_ATTEMPTS times ─┘  └─ drop ──> (gone)
 
-* One waiting item per topic and subject: putting it again while it waits changes nothing but time.
+* At most one item of a topic and subject waits, and at most one is leased; the database itself sees to both.
+* Putting a subject that waits already makes it at most sooner and more urgent; the first payload stays.
 * An item put while another of the same subject is leased waits until that one has ended.
 * `done` and `fail` count only with the fence of the claim.
 """
@@ -14,11 +15,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import IntEnum
+from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, Update, and_, delete, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    and_,
+    case,
+    delete,
+    literal_column,
+    or_,
+    select,
+    text,
+    update,
+)
 
 from seconder.action import Json
-from seconder.store.row import Sealer, from_millis, to_millis
+from seconder.store.row import Sealer, from_millis, insert_into, to_millis
 from seconder.store.tables import queue
 
 MAX_ATTEMPTS = 12
@@ -29,6 +44,12 @@ class Priority(IntEnum):
     DECISION = 0  #: somebody pressed and looks at the card
     POST = 1  #: somebody is to be asked
     NOTE = 2  #: the rest
+
+
+# Written into the statement, so that the partial indexes on them can be used.
+QUEUED: ColumnElement[str] = literal_column("'queued'")
+LEASED: ColumnElement[str] = literal_column("'leased'")
+DEAD: ColumnElement[str] = literal_column("'dead'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,27 +90,9 @@ class Queue:
         payload: Json = None,
     ) -> None:
         """The subject will be worked on once more, from `due_at` (default now) on."""
-        due = to_millis(due_at or now)
-        waiting = and_(queue.c.topic == topic, queue.c.subject == subject, queue.c.state == "queued")
-        row = self._db.execute(select(queue.c.id, queue.c.due_at, queue.c.priority).where(waiting)).first()
-        if row is not None:
-            values = {"due_at": min(row.due_at, due), "priority": min(row.priority, priority)}
-            self._db.execute(update(queue).where(queue.c.id == row.id).values(**values))
-            return
+        values = {"created_at": to_millis(now), "due_at": to_millis(due_at or now), "attempts": 0, "fence": 0}
         sealed = None if payload is None else self._seal(payload, topic, subject)
-        self._db.execute(
-            insert(queue).values(
-                topic=topic,
-                subject=subject,
-                state="queued",
-                priority=priority,
-                payload=sealed,
-                created_at=to_millis(now),
-                due_at=due,
-                attempts=0,
-                fence=0,
-            )
-        )
+        self._wait(topic=topic, subject=subject, priority=priority, payload=sealed, **values)
 
     def claimable(self, topics: Sequence[str], now: datetime) -> bool:
         """Whether `claim` would find something."""
@@ -101,26 +104,18 @@ class Queue:
         """At most `limit` items that are leased to this worker from now on, most urgent first."""
         query = self._claimable(topics, now, limit).with_for_update(skip_locked=True)
         items = []
-        for ident in list(self._db.execute(query).scalars()):
-            self._db.execute(
-                update(queue)
-                .where(queue.c.id == ident)
-                .values(
-                    state="leased",
-                    fence=queue.c.fence + 1,
-                    attempts=queue.c.attempts + 1,
-                    worker=worker,
-                    lease_until=to_millis(now + lease),
-                )
-            )
-            items.append(self._read(self._db.execute(select(queue).where(queue.c.id == ident)).mappings().one()))
+        for row in self._db.execute(query).all():
+            if row.state == "leased" and row.attempts >= MAX_ATTEMPTS:
+                self._give_up(row.id)
+            else:
+                items.append(self._lease(row.id, worker, to_millis(now + lease)))
         return items
 
     def next_due(self, topics: Sequence[str]) -> datetime | None:
         """When the next waiting item is due; None when nothing waits."""
         query = (
             select(queue.c.due_at)
-            .where(queue.c.topic.in_(topics), queue.c.state == "queued")
+            .where(queue.c.topic.in_(topics), queue.c.state == QUEUED)
             .order_by(queue.c.due_at)
             .limit(1)
         )
@@ -128,12 +123,11 @@ class Queue:
 
     def renew(self, item: Item, *, until: datetime) -> bool:
         """Whether the lease is still ours; it lasts until then."""
-        return self._db.execute(self._mine(item).values(lease_until=to_millis(until))).rowcount == 1
+        return self._db.execute(update(queue).where(*_mine(item)).values(lease_until=to_millis(until))).rowcount == 1
 
     def done(self, item: Item) -> bool:
         """Whether it was still ours; it is gone."""
-        mine = and_(queue.c.id == item.id, queue.c.fence == item.fence, queue.c.state == "leased")
-        return self._db.execute(delete(queue).where(mine)).rowcount == 1
+        return self._db.execute(delete(queue).where(*_mine(item))).rowcount == 1
 
     def fail(
         self, item: Item, *, error: str, now: datetime, due_at: datetime | None = None, counts: bool = True
@@ -144,18 +138,14 @@ class Queue:
         """
         if counts and item.attempts >= MAX_ATTEMPTS:
             values: dict[str, object] = {"state": "dead", "error": error, "lease_until": None}
-            return "dead" if self._db.execute(self._mine(item).values(**values)).rowcount else "lost"
-        if self._another_waits(item):
-            return "queued" if self.done(item) else "lost"
+            return "dead" if self._db.execute(update(queue).where(*_mine(item)).values(**values)).rowcount else "lost"
+        row = self._take(and_(*_mine(item)))
+        if row is None:
+            return "lost"
         due = due_at or now + backoff(item.attempts)
-        values = {
-            "state": "queued",
-            "error": error,
-            "due_at": to_millis(due),
-            "lease_until": None,
-            "attempts": item.attempts if counts else item.attempts - 1,
-        }
-        return "queued" if self._db.execute(self._mine(item).values(**values)).rowcount else "lost"
+        attempts = item.attempts if counts else item.attempts - 1
+        self._wait(**{**row, "error": error, "due_at": to_millis(due), "attempts": attempts})
+        return "queued"
 
     def listed(self, *, state: str | None = None, limit: int = 200) -> list[Item]:
         """Items in the order in which they are due."""
@@ -167,29 +157,47 @@ class Queue:
     def retry(self, item_id: int, *, now: datetime) -> bool:
         """A dead item is due now, its attempts forgotten; whether it was dead."""
         dead = and_(queue.c.id == item_id, queue.c.state == "dead")
-        row = self._db.execute(select(queue).where(dead)).mappings().first()
+        row = self._take(dead)
         if row is None:
             return False
-        if self._another_waits(self._read(row)):
-            return self.drop(item_id)
-        values = {"state": "queued", "attempts": 0, "due_at": to_millis(now)}
-        return self._db.execute(update(queue).where(dead).values(**values)).rowcount == 1
+        self._wait(**{**row, "attempts": 0, "due_at": to_millis(now)})
+        return True
 
     def drop(self, item_id: int) -> bool:
         """A dead item is gone; whether it was dead."""
         return self._db.execute(delete(queue).where(queue.c.id == item_id, queue.c.state == "dead")).rowcount == 1
 
-    def _another_waits(self, item: Item) -> bool:
-        query = select(queue.c.id).where(
-            queue.c.topic == item.topic, queue.c.subject == item.subject, queue.c.state == "queued"
+    def _give_up(self, ident: int) -> None:
+        """Whatever takes this item dies of it, or so it seems: it is dead until somebody looks."""
+        dead = {"state": "dead", "error": f"{MAX_ATTEMPTS} workers took it and never came back", "lease_until": None}
+        self._db.execute(update(queue).where(queue.c.id == ident).values(**dead))
+
+    def _lease(self, ident: int, worker: str, until: int) -> Item:
+        leased = {"state": "leased", "worker": worker, "lease_until": until}
+        counted = {"fence": queue.c.fence + 1, "attempts": queue.c.attempts + 1}
+        query = update(queue).where(queue.c.id == ident).values(**leased, **counted).returning(queue)
+        return self._read(self._db.execute(query).mappings().one())
+
+    def _take(self, where: ColumnElement[bool]) -> dict[str, Any] | None:
+        """The row, which is gone now."""
+        row = self._db.execute(delete(queue).where(where).returning(queue)).mappings().first()
+        return None if row is None else {**row, "worker": None, "lease_until": None}
+
+    def _wait(self, **values: Any) -> None:
+        """The row waits, or the one that waits already is at least as soon and as urgent."""
+        query = insert_into(self._db, queue).values(**{**values, "state": "queued"})
+        new = query.excluded
+        sooner = case((new.due_at < queue.c.due_at, new.due_at), else_=queue.c.due_at)
+        urgent = case((new.priority < queue.c.priority, new.priority), else_=queue.c.priority)
+        self._db.execute(
+            query.on_conflict_do_update(
+                index_elements=[queue.c.topic, queue.c.subject],
+                index_where=text("state = 'queued'"),
+                set_={"due_at": sooner, "priority": urgent},
+            )
         )
-        return self._db.execute(query).first() is not None
 
-    def _mine(self, item: Item) -> Update:
-        mine = and_(queue.c.id == item.id, queue.c.fence == item.fence, queue.c.state == "leased")
-        return update(queue).where(mine)
-
-    def _claimable(self, topics: Sequence[str], now: datetime, limit: int) -> Select[tuple[int]]:
+    def _claimable(self, topics: Sequence[str], now: datetime, limit: int) -> Select[Any]:
         at = to_millis(now)
         other = queue.alias("other")
         busy = (
@@ -197,16 +205,16 @@ class Queue:
             .where(
                 other.c.topic == queue.c.topic,
                 other.c.subject == queue.c.subject,
-                other.c.state == "leased",
-                other.c.lease_until > at,
+                other.c.state == LEASED,
             )
             .exists()
         )
         free = or_(
-            and_(queue.c.state == "queued", queue.c.due_at <= at),
-            and_(queue.c.state == "leased", queue.c.lease_until <= at),
+            and_(queue.c.state == QUEUED, queue.c.due_at <= at, ~busy),
+            and_(queue.c.state == LEASED, queue.c.lease_until <= at),
         )
-        query = select(queue.c.id).where(queue.c.topic.in_(topics), queue.c.state != "dead", free, ~busy)
+        query = select(queue.c.id, queue.c.state, queue.c.attempts)
+        query = query.where(queue.c.topic.in_(topics), queue.c.state != DEAD, free)
         return query.order_by(queue.c.priority, queue.c.due_at, queue.c.id).limit(limit)
 
     def _seal(self, payload: Json, topic: str, subject: str) -> bytes:
@@ -226,3 +234,7 @@ class Queue:
             payload=self._sealer.open_json(row["payload"], **place),
             error=row["error"],
         )
+
+
+def _mine(item: Item) -> tuple[ColumnElement[bool], ...]:
+    return queue.c.id == item.id, queue.c.fence == item.fence, queue.c.state == "leased"

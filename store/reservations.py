@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 
-from sqlalchemy import Connection, delete, insert, select, text
+from sqlalchemy import Connection, delete, insert, select
 
-from seconder.store.row import to_millis
+from seconder.store.row import lock_name, to_millis
 from seconder.store.tables import reservations
+
+RULES = 2  # the kind of name that rules are locked under
 
 
 class Reservations:
@@ -18,9 +20,8 @@ class Reservations:
 
     def lock(self, rules: Iterable[str]) -> None:
         """Nobody else reserves under these rules before the transaction ends."""
-        if self._db.dialect.name == "postgresql":
-            for rule in sorted(set(rules)):
-                self._db.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 2))"), {"key": rule})
+        for rule in sorted(set(rules)):
+            lock_name(self._db, rule, RULES)
 
     def spent(self, *, rule: str, measure: str, per: str, key: str, since: datetime) -> Decimal:
         """What was reserved since then."""

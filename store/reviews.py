@@ -3,16 +3,30 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, RowMapping, and_, delete, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    and_,
+    delete,
+    insert,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from seconder.decision import Decision, Vote, kind_of
-from seconder.errors import NotFound
-from seconder.review import Delivery, Outcome, Review, Status, Step, after
+from seconder.errors import NotFound, Superseded
+from seconder.review import TRANSITIONS, Delivery, Outcome, Review, Status, Step, after
 from seconder.store import mapping
-from seconder.store.row import Sealer, from_millis, to_millis
+from seconder.store.row import Sealer, from_millis, insert_into, lock_name, to_millis
 from seconder.store.tables import decisions, opened, reviews, votes
 
 T = "reviews"
+REVIEW_KEYS = 3  # the kind of name that idempotency keys of reviews are locked under
+
+PENDING: ColumnElement[str] = literal_column("'pending'")  # literal, so that the partial index can be used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +67,11 @@ class Reviews:
         return tuple(self._read(row) for row in self._db.execute(query).mappings())
 
     def by_idempotency_key(self, token_id: str, key: str) -> tuple[Review, str] | None:
-        """The review submitted with this key, and the digest of the body that came with it."""
+        """The review submitted with this key, and the digest of the body that came with it.
+
+        Nobody else submits with this key before the transaction ends.
+        """
+        lock_name(self._db, f"{token_id} {key}", REVIEW_KEYS)
         query = select(reviews).where(reviews.c.token_id == token_id, reviews.c.idempotency_key == key)
         row = self._db.execute(query).mappings().first()
         return None if row is None else (self._read(row), row["body_digest"])
@@ -76,7 +94,7 @@ class Reviews:
         """Ids of pending reviews whose next rung or deadline has come, longest overdue first."""
         query = (
             select(reviews.c.id)
-            .where(reviews.c.status == Status.PENDING, reviews.c.due_at <= to_millis(now))
+            .where(reviews.c.status == PENDING, reviews.c.due_at <= to_millis(now))
             .order_by(reviews.c.due_at, reviews.c.id)
             .limit(limit)
         )
@@ -85,16 +103,19 @@ class Reviews:
     # --- steps ----------------------------------------------------------------------------------
 
     def decide(self, review: Review, decision: Decision, *, at: datetime) -> None:
-        """Pending -> decided, once, with this decision. Raises: IllegalTransition."""
+        """Pending -> decided, once, with this decision. Raises: IllegalTransition, Superseded."""
         self._leave_pending(review, Step.DECIDE, at=at)
         self._add_decision(review.id, decision)
 
     def end(self, review: Review, step: Step, *, at: datetime) -> None:
-        """Pending -> expired or cancelled, once. Raises: IllegalTransition."""
+        """Pending -> expired or cancelled, once. Raises: IllegalTransition, Superseded."""
         self._leave_pending(review, step, at=at)
 
     def climb(self, review: Review, *, revision: int, due_at: datetime) -> None:
-        """The next rung of the ladder is done; `review` holds rung and verdict as they are from now on."""
+        """The next rung of the ladder is done; `review` holds rung and verdict as they are from now on.
+
+        Raises: IllegalTransition, Superseded where the review was not at the revision that `review` has.
+        """
         self._guarded(
             review,
             Step.REMIND,
@@ -105,7 +126,7 @@ class Reviews:
         )
 
     def revise(self, review: Review, *, revision: int) -> None:
-        """Another action is asked about from now on, as a new revision."""
+        """Another action is asked about from now on, as a new revision. Raises: IllegalTransition, Superseded."""
         action = review.interrupt.action
         self._guarded(
             review,
@@ -117,7 +138,8 @@ class Reviews:
         )
 
     def vote(self, review_id: str, vote: Vote) -> bool:
-        """Whether the vote is new; a person counts once for one action."""
+        """Whether the vote is new; a person counts once, for the action voted on last. Raises: IllegalTransition."""
+        self._check(review_id, Step.VOTE)
         mine = and_(votes.c.review_id == review_id, votes.c.person == vote.person)
         known = self._db.execute(select(votes.c.digest).where(mine)).scalar()
         if known == vote.digest:
@@ -130,8 +152,8 @@ class Reviews:
 
     def mark_opened(self, review_id: str, person: str, digest: str, at: datetime) -> None:
         """This person has opened the full view of this very action."""
-        if not self.has_opened(review_id, person, digest):
-            self._db.execute(insert(opened).values(review_id=review_id, person=person, digest=digest, at=to_millis(at)))
+        query = insert_into(self._db, opened).on_conflict_do_nothing()
+        self._db.execute(query.values(review_id=review_id, person=person, digest=digest, at=to_millis(at)))
 
     def has_opened(self, review_id: str, person: str, digest: str) -> bool:
         query = select(opened.c.at).where(
@@ -140,13 +162,21 @@ class Reviews:
         return self._db.execute(query).first() is not None
 
     def consume(self, review_id: str, at: datetime) -> bool:
-        """Whether this was the first time."""
-        query = update(reviews).where(reviews.c.id == review_id, reviews.c.consumed_at.is_(None))
-        return self._db.execute(query.values(consumed_at=to_millis(at))).rowcount == 1
+        """Whether this was the first time. Raises: IllegalTransition."""
+        query = update(reviews).where(
+            reviews.c.id == review_id, reviews.c.status.in_(_from(Step.CONSUME)), reviews.c.consumed_at.is_(None)
+        )
+        if self._db.execute(query.values(consumed_at=to_millis(at))).rowcount == 1:
+            return True
+        self._check(review_id, Step.CONSUME)
+        return False
 
     def set_outcome(self, review_id: str, outcome: Outcome) -> None:
+        """The latest report counts. Raises: IllegalTransition."""
         value = self._sealer.seal_json(mapping.dump_outcome(outcome), table=T, column="outcome", row=review_id)
-        self._db.execute(update(reviews).where(reviews.c.id == review_id).values(outcome=value))
+        query = update(reviews).where(reviews.c.id == review_id, reviews.c.status.in_(_from(Step.REPORT)))
+        if self._db.execute(query.values(outcome=value)).rowcount != 1:
+            self._check(review_id, Step.REPORT)
 
     def set_delivery(self, review_id: str, delivery: Delivery) -> None:
         self._db.execute(update(reviews).where(reviews.c.id == review_id).values(delivery=delivery))
@@ -169,13 +199,19 @@ class Reviews:
         after(review.status, step, review_id=review.id)
         query = update(reviews).where(
             reviews.c.id == review.id,
-            reviews.c.status == Status.PENDING,
+            reviews.c.status.in_(_from(step)),
             reviews.c.revision == review.revision,
         )
         if self._db.execute(query.values(**values)).rowcount != 1:
-            after(self.get(review.id).status, step, review_id=review.id)
-            message = f"review {review.id} changed under a lock"
-            raise RuntimeError(message)
+            self._check(review.id, step)
+            raise Superseded(review.id, self.get(review.id).revision)
+
+    def _check(self, review_id: str, step: Step) -> None:
+        """The step is allowed from the status in the row. Raises: NotFound, IllegalTransition."""
+        status = self._db.execute(select(reviews.c.status).where(reviews.c.id == review_id)).scalar()
+        if status is None:
+            raise NotFound("review", review_id)
+        after(Status(status), step, review_id=review_id)
 
     def _add_decision(self, review_id: str, decision: Decision) -> None:
         body = self._sealer.seal_json(mapping.dump_decision(decision), table="decisions", column="body", row=review_id)
@@ -274,3 +310,8 @@ class Reviews:
         sealed = self._db.execute(select(decisions.c.body).where(decisions.c.review_id == review_id)).scalar()
         value = self._sealer.open_json(sealed, table="decisions", column="body", row=review_id)
         return None if value is None else mapping.load_decision(value, getattr(interrupt, "action", None))
+
+
+def _from(step: Step) -> list[Status]:
+    """The statuses that this step is allowed from."""
+    return [status for status, allowed in TRANSITIONS if allowed is step]

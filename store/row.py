@@ -4,6 +4,9 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import overload
 
+from sqlalchemy import Connection, Table, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
 from seconder.action import Json
 from seconder.keyring import Keyring
 
@@ -38,6 +41,17 @@ class Sealer:
         return json.loads(
             self._keyring.open(value, table=table, column=column, row=row).decode("utf-8", "surrogatepass")
         )
+
+
+def insert_into(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
+    """An INSERT that knows ON CONFLICT, which both databases write alike."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def lock_name(connection: Connection, name: str, kind: int) -> None:
+    """Nobody else holds this name of this kind before the transaction ends; SQLite's writers are alone anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(name, kind))))
 
 
 @overload

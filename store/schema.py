@@ -13,10 +13,10 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.script.revision import RevisionError
-from sqlalchemy import Connection, make_url
+from sqlalchemy import Connection
 
 from seconder.errors import ConfigurationError
-from seconder.store.database import make_engine
+from seconder.store.engine import file_of, make_engine
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 LOCK = 7_326_836_637  # any number; the same in every version
@@ -44,7 +44,8 @@ def pending(url: str) -> list[str]:
 
     Raises: ConfigurationError where the database is newer than this program.
     """
-    if _absent(url):
+    file = file_of(url)
+    if file is not None and not file.exists():
         return _missing(None)
     with _connected(url) as connection:
         return _missing(connection)
@@ -66,11 +67,6 @@ def _connected(url: str) -> Iterator[Connection]:
             yield connection
     finally:
         engine.dispose()
-
-
-def _absent(url: str) -> bool:
-    parsed = make_url(url)
-    return parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").exists()
 
 
 def _missing(connection: Connection | None) -> list[str]:

@@ -13,12 +13,13 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    String,
     Table,
     Text,
     UniqueConstraint,
     text,
 )
+
+from seconder.store.words import Sentence, word
 
 metadata = MetaData(
     naming_convention={
@@ -29,7 +30,7 @@ metadata = MetaData(
     }
 )
 
-Ident = String(64)
+IDENT = 64  # characters
 Millis = BigInteger
 Serial = BigInteger().with_variant(Integer, "sqlite")  # only INTEGER PRIMARY KEY counts by itself in SQLite
 
@@ -54,9 +55,9 @@ clock = Table(
 tokens = Table(
     "tokens",
     metadata,
-    Column("id", Ident, primary_key=True),
-    Column("agent", String(200), nullable=False),
-    Column("secret_hash", String(64), nullable=False, unique=True),
+    word("id", IDENT, primary_key=True),
+    word("agent", 200, nullable=False),
+    word("secret_hash", 64, nullable=False, unique=True),
     Column("webhook_secret", LargeBinary, nullable=False),
     Column("created_at", Millis, nullable=False),
     Column("revoked_at", Millis),
@@ -65,9 +66,9 @@ tokens = Table(
 runs = Table(
     "runs",
     metadata,
-    Column("id", Ident, primary_key=True),
-    Column("agent", String(200), nullable=False),
-    Column("name", String(255), nullable=False),  # the run's own name, given by the agent
+    word("id", IDENT, primary_key=True),
+    word("agent", 200, nullable=False),
+    word("name", 255, nullable=False),  # the run's own name, given by the agent
     Column("created_at", Millis, nullable=False),
     UniqueConstraint("agent", "name"),
 )
@@ -75,26 +76,26 @@ runs = Table(
 pauses = Table(
     "pauses",
     metadata,
-    Column("id", Ident, primary_key=True),
-    Column("run_id", Ident, ForeignKey("runs.id"), nullable=False, index=True),
-    Column("agent", String(200), nullable=False),
-    Column("agent_version", String(200)),
-    Column("framework", String(100), nullable=False),
-    Column("framework_version", String(100), nullable=False),
-    Column("token_id", Ident, nullable=False),
-    Column("idempotency_key", String(255)),
-    Column("body_digest", String(80)),
-    Column("state", String(16), nullable=False),
+    word("id", IDENT, primary_key=True),
+    word("run_id", IDENT, ForeignKey("runs.id"), nullable=False, index=True),
+    word("agent", 200, nullable=False),
+    word("agent_version", 200),
+    word("framework", 100, nullable=False),
+    word("framework_version", 100, nullable=False),
+    word("token_id", IDENT, nullable=False),
+    word("idempotency_key", 255),
+    word("body_digest", 80),
+    word("state", 16, nullable=False),
     Column("run_state", LargeBinary),
     Column("created_at", Millis, nullable=False),
     Column("due_at", Millis, nullable=False),  # a ready pause is claimed from then on
     Column("fence", Integer, nullable=False),
-    Column("worker", String(200)),
+    word("worker", 200),
     Column("lease_until", Millis),
     Column("attempts", Integer, nullable=False),
-    Column("outcome", String(16)),
+    word("outcome", 16),
     Column("result", LargeBinary),
-    Column("next_pause_id", Ident),
+    word("next_pause_id", IDENT),
     UniqueConstraint("token_id", "idempotency_key"),
 )
 Index(
@@ -108,33 +109,33 @@ Index(
 reviews = Table(
     "reviews",
     metadata,
-    Column("id", Ident, primary_key=True),
-    Column("status", String(16), nullable=False),
+    word("id", IDENT, primary_key=True),
+    word("status", 16, nullable=False),
     Column("revision", Integer, nullable=False),
-    Column("kind", String(16), nullable=False),
-    Column("agent", String(200), nullable=False),
-    Column("tool", String(255), index=True),
-    Column("session", String(255), index=True),
-    Column("environment", String(100)),
-    Column("call_id", String(255)),
-    Column("requester_user", String(64), index=True),
-    Column("digest", String(80), nullable=False),
+    word("kind", 16, nullable=False),
+    word("agent", 200, nullable=False),
+    word("tool", 255, index=True),
+    word("session", 255, index=True),
+    word("environment", 100),
+    word("call_id", 255),
+    word("requester_user", 64, index=True),
+    word("digest", 80, nullable=False),
     Column("body", LargeBinary, nullable=False),
     Column("action", LargeBinary),
-    Column("pause_id", Ident, ForeignKey("pauses.id"), index=True),
+    word("pause_id", IDENT, ForeignKey("pauses.id"), index=True),
     Column("position", Integer, nullable=False),
-    Column("run_id", Ident),
-    Column("effect_id", Ident),
-    Column("token_id", Ident, nullable=False),
-    Column("idempotency_key", String(255)),
-    Column("body_digest", String(80)),
+    word("run_id", IDENT),
+    word("effect_id", IDENT),
+    word("token_id", IDENT, nullable=False),
+    word("idempotency_key", 255),
+    word("body_digest", 80),
     Column("created_at", Millis, nullable=False),
     Column("deadline", Millis, nullable=False),
-    Column("deadline_default", String(16), nullable=False),
+    word("deadline_default", 16, nullable=False),
     Column("rung", Integer, nullable=False),
     Column("due_at", Millis),  # of the next rung or the deadline, while pending
-    Column("delivery", String(16), nullable=False),
-    Column("undecidable", Text),
+    word("delivery", 16, nullable=False),
+    Column("undecidable", Sentence),
     Column("decided_at", Millis),
     Column("consumed_at", Millis),
     Column("outcome", LargeBinary),
@@ -153,27 +154,27 @@ Index("ix_reviews_listed_by_agent", reviews.c.agent, reviews.c.created_at, revie
 votes = Table(
     "votes",
     metadata,
-    Column("review_id", Ident, ForeignKey("reviews.id"), primary_key=True),
-    Column("person", String(64), primary_key=True),
-    Column("digest", String(80), nullable=False),
+    word("review_id", IDENT, ForeignKey("reviews.id"), primary_key=True),
+    word("person", 64, primary_key=True),
+    word("digest", 80, nullable=False),
     Column("at", Millis, nullable=False),
 )
 
 opened = Table(
     "opened",
     metadata,
-    Column("review_id", Ident, ForeignKey("reviews.id"), primary_key=True),
-    Column("person", String(64), primary_key=True),
-    Column("digest", String(80), primary_key=True),
+    word("review_id", IDENT, ForeignKey("reviews.id"), primary_key=True),
+    word("person", 64, primary_key=True),
+    word("digest", 80, primary_key=True),
     Column("at", Millis, nullable=False),
 )
 
 decisions = Table(
     "decisions",
     metadata,
-    Column("review_id", Ident, ForeignKey("reviews.id"), primary_key=True),
-    Column("kind", String(16), nullable=False),
-    Column("source", String(16), nullable=False),
+    word("review_id", IDENT, ForeignKey("reviews.id"), primary_key=True),
+    word("kind", 16, nullable=False),
+    word("source", 16, nullable=False),
     Column("body", LargeBinary, nullable=False),
     Column("at", Millis, nullable=False),
 )
@@ -181,13 +182,13 @@ decisions = Table(
 effects = Table(
     "effects",
     metadata,
-    Column("id", Ident, primary_key=True),
-    Column("review_id", Ident, ForeignKey("reviews.id"), nullable=False, unique=True),
-    Column("pause_id", Ident, index=True),
+    word("id", IDENT, primary_key=True),
+    word("review_id", IDENT, ForeignKey("reviews.id"), nullable=False, unique=True),
+    word("pause_id", IDENT, index=True),
     Column("fence", Integer, nullable=False),
-    Column("digest", String(80), nullable=False),
-    Column("key", String(80), nullable=False),
-    Column("state", String(16), nullable=False),  # started, succeeded, failed, uncertain, told
+    word("digest", 80, nullable=False),
+    word("key", 80, nullable=False),
+    word("state", 16, nullable=False),  # started, succeeded, failed, uncertain, told
     Column("result", LargeBinary),
     Column("started_at", Millis, nullable=False),
     Column("ended_at", Millis),
@@ -197,12 +198,12 @@ reservations = Table(
     "reservations",
     metadata,
     Column("id", Serial, primary_key=True),
-    Column("review_id", Ident, nullable=False, index=True),
-    Column("rule", String(255), nullable=False),
-    Column("measure", String(16), nullable=False),
-    Column("per", String(32), nullable=False),
-    Column("key", String(255), nullable=False),
-    Column("amount", String(80), nullable=False),  # a decimal in text: money never through floats
+    word("review_id", IDENT, nullable=False, index=True),
+    word("rule", 255, nullable=False),
+    word("measure", 16, nullable=False),
+    word("per", 32, nullable=False),
+    word("key", 255, nullable=False),
+    word("amount", 80, nullable=False),  # a decimal in text: money never through floats
     Column("at", Millis, nullable=False),
 )
 Index("ix_reservations_window", reservations.c.rule, reservations.c.per, reservations.c.key, reservations.c.at)
@@ -211,18 +212,19 @@ queue = Table(
     "queue",
     metadata,
     Column("id", Serial, primary_key=True),
-    Column("topic", String(32), nullable=False),
-    Column("subject", Ident, nullable=False),
-    Column("state", String(16), nullable=False),  # queued, leased, dead
+    word("topic", 32, nullable=False),
+    word("subject", IDENT, nullable=False),
+    word("state", 16, nullable=False),  # queued, leased, dead
     Column("priority", Integer, nullable=False),
     Column("payload", LargeBinary),
     Column("created_at", Millis, nullable=False),
     Column("due_at", Millis, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("fence", Integer, nullable=False),
-    Column("worker", String(200)),
+    word("worker", 200),
     Column("lease_until", Millis),
-    Column("error", Text),
+    Column("error", Sentence),
+    sqlite_autoincrement=True,  # an id is never used again: a stale fence must not fit another item
 )
 Index(
     "uq_queue_waiting",
@@ -252,23 +254,23 @@ Index(
 messages = Table(
     "messages",
     metadata,
-    Column("id", Ident, primary_key=True),
-    Column("review_id", Ident, ForeignKey("reviews.id"), nullable=False, index=True),
-    Column("kind", String(16), nullable=False),  # card, reply
-    Column("name", String(64), nullable=False),  # revision of a card; which reply
+    word("id", IDENT, primary_key=True),
+    word("review_id", IDENT, ForeignKey("reviews.id"), nullable=False, index=True),
+    word("kind", 16, nullable=False),  # card, reply
+    word("name", 64, nullable=False),  # revision of a card; which reply
     Column("revision", Integer, nullable=False),
-    Column("digest", String(80), nullable=False),
-    Column("token", String(64), unique=True),
-    Column("channel", String(255), nullable=False),  # as the route names it
-    Column("team_id", String(64)),
-    Column("channel_id", String(64)),
-    Column("ts", String(64)),
-    Column("state", String(16), nullable=False),  # new, posting, live, retired, gone, undelivered
-    Column("shown", String(80)),  # hash of what Slack shows
+    word("digest", 80, nullable=False),
+    word("token", 64, unique=True),
+    word("channel", 255, nullable=False),  # as the route names it
+    word("team_id", 64),
+    word("channel_id", 64),
+    word("ts", 64),
+    word("state", 16, nullable=False),  # new, posting, live, retired, gone, undelivered
+    word("shown", 80),  # hash of what Slack shows
     Column("body", LargeBinary),
     Column("created_at", Millis, nullable=False),
     Column("attempted_at", Millis),
-    Column("error", Text),
+    Column("error", Sentence),
     UniqueConstraint("review_id", "kind", "name", "channel"),
 )
 Index("ix_messages_place", messages.c.channel_id, messages.c.ts)
@@ -276,10 +278,10 @@ Index("ix_messages_place", messages.c.channel_id, messages.c.ts)
 people = Table(
     "people",
     metadata,
-    Column("team_id", String(64), primary_key=True),
-    Column("user_id", String(64), primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("email", String(320), index=True),
+    word("team_id", 64, primary_key=True),
+    word("user_id", 64, primary_key=True),
+    Column("name", Sentence, nullable=False),
+    word("email", 320, index=True),
     Column("deleted", Boolean, nullable=False),
     Column("is_bot", Boolean, nullable=False),
     Column("is_guest", Boolean, nullable=False),
@@ -290,8 +292,8 @@ people = Table(
 groups = Table(
     "groups",
     metadata,
-    Column("team_id", String(64), primary_key=True),
-    Column("group_id", String(64), primary_key=True),
+    word("team_id", 64, primary_key=True),
+    word("group_id", 64, primary_key=True),
     Column("members", Text, nullable=False),  # user ids, space-separated
     Column("as_of", Millis, nullable=False),
 )
@@ -299,25 +301,25 @@ groups = Table(
 workspaces = Table(
     "workspaces",
     metadata,
-    Column("team_id", String(64), primary_key=True),
-    Column("enterprise_id", String(64)),
-    Column("bot_id", String(64)),
-    Column("bot_user_id", String(64), nullable=False),
-    Column("name", Text, nullable=False),
-    Column("url", Text),
+    word("team_id", 64, primary_key=True),
+    word("enterprise_id", 64),
+    word("bot_id", 64),
+    word("bot_user_id", 64, nullable=False),
+    Column("name", Sentence, nullable=False),
+    Column("url", Sentence),
     Column("as_of", Millis, nullable=False),
 )
 
 trail = Table(
     "trail",
     metadata,
-    Column("subject", String(80), primary_key=True),
+    word("subject", 80, primary_key=True),
     Column("seq", Integer, primary_key=True),
     Column("at", Millis, nullable=False),
-    Column("kind", String(64), nullable=False),
+    word("kind", 64, nullable=False),
     Column("salt", LargeBinary, nullable=False),
     Column("payload", LargeBinary),  # may be purged; the chain still verifies
-    Column("payload_digest", String(80), nullable=False),
-    Column("previous", String(80), nullable=False),
-    Column("hash", String(80), nullable=False),
+    word("payload_digest", 80, nullable=False),
+    word("previous", 80, nullable=False),
+    word("hash", 80, nullable=False),
 )

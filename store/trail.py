@@ -14,14 +14,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, RowMapping, insert, select, text
+from sqlalchemy import Connection, RowMapping, insert, select
 
 from seconder.action import Json, canonical, digest_of
-from seconder.store.row import Sealer, from_millis, to_millis
+from seconder.errors import KeyMissing
+from seconder.store.row import Sealer, from_millis, lock_name, to_millis
 from seconder.store.tables import trail
 
 FIRST = digest_of(b"")
 SALT_BYTES = 16
+SUBJECTS = 1  # the kind of name that chains are locked under
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +53,7 @@ class Trail:
 
     def append(self, subject: str, kind: str, payload: Json, *, at: datetime) -> None:
         """The next entry of the subject's chain; commits or fails with the whole transaction."""
-        if self._db.dialect.name == "postgresql":
-            self._db.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:key, 1))"), {"key": subject})
+        lock_name(self._db, subject, SUBJECTS)
         query = select(trail.c.seq, trail.c.hash).where(trail.c.subject == subject).order_by(trail.c.seq.desc())
         last = self._db.execute(query.limit(1)).first()
         seq, previous = (last.seq + 1, last.hash) if last else (1, FIRST)
@@ -95,17 +96,20 @@ class Trail:
         if row["hash"] != _hash(row):
             yield "its hash does not match its columns"
         if row["payload"] is not None:
-            data = self._sealer.open(
-                row["payload"], table="trail", column="payload", row=f"{row['subject']}:{row['seq']}"
-            )
-            if digest_of(row["salt"] + data) != row["payload_digest"]:
-                yield "its payload does not match its digest"
+            try:
+                data = self._open(row)
+            except KeyMissing as error:
+                yield str(error)
+            else:
+                if digest_of(row["salt"] + data) != row["payload_digest"]:
+                    yield "its payload does not match its digest"
+
+    def _open(self, row: RowMapping) -> bytes:
+        place = {"table": "trail", "column": "payload", "row": f"{row['subject']}:{row['seq']}"}
+        return self._sealer.open(row["payload"], **place)
 
     def _read(self, row: RowMapping) -> Entry:
-        payload = None
-        if row["payload"] is not None:
-            place = {"table": "trail", "column": "payload", "row": f"{row['subject']}:{row['seq']}"}
-            payload = json.loads(self._sealer.open(row["payload"], **place))
+        payload = None if row["payload"] is None else json.loads(self._open(row))
         return Entry(
             subject=row["subject"],
             seq=row["seq"],

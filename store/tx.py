@@ -8,7 +8,6 @@ from sqlalchemy import Connection, insert, select, text, update
 
 from seconder.keyring import Keyring
 from seconder.store import tables
-from seconder.store.changes import CHANNEL
 from seconder.store.effects import Effects
 from seconder.store.messages import Messages
 from seconder.store.pauses import Pauses
@@ -56,11 +55,6 @@ class Tx:
         changed = self.connection.execute(update(tables.clock).values(offset_ms=millis))
         if changed.rowcount == 0:
             self.connection.execute(insert(tables.clock).values(id=1, offset_ms=millis))
-
-    def notify(self) -> None:
-        """Other processes learn of the commit."""
-        if self.connection.dialect.name == "postgresql":
-            self.connection.exec_driver_sql(f"NOTIFY {CHANNEL}")
 
     @cached_property
     def reviews(self) -> Reviews:

@@ -218,6 +218,7 @@ def create_outbox() -> None:
         sa.Column("lease_until", MILLIS),
         sa.Column("error", sa.Text()),
         sa.PrimaryKeyConstraint("id", name="pk_queue"),
+        sqlite_autoincrement=True,
     )
     op.create_index("ix_queue_claim", "queue", ["priority", "due_at", "id"], **where("state <> 'dead'"))
     op.create_index("uq_queue_leased", "queue", ["topic", "subject"], unique=True, **where("state = 'leased'"))
