@@ -10,6 +10,8 @@ from seconder.sandbox.storage import Doc
 
 Answered = dict[str, Any]
 
+STRUCTURES = frozenset({"attachments", "blocks", "metadata", "view"})
+
 
 class Arguments:
     """Typed reads of a call's arguments; forms send JSON as text, JSON bodies send it as it is."""
@@ -60,17 +62,7 @@ class Arguments:
 
     def told(self) -> Doc:
         """The arguments as the journal keeps them: without the token, structures read."""
-        kept: Doc = {}
-        for name, value in self._raw.items():
-            if name == "token":
-                continue
-            if isinstance(value, str) and name in {"blocks", "view", "metadata", "attachments"}:
-                try:
-                    value = json.loads(value)
-                except ValueError:
-                    pass
-            kept[name] = value
-        return kept
+        return {name: _structure(name, value) for name, value in self._raw.items() if name != "token"}
 
     def page(self, items: list[Any], default: int = 100) -> tuple[list[Any], str]:
         """(the items of the page that `cursor` and `limit` ask for, the next cursor or "")."""
@@ -79,6 +71,15 @@ class Arguments:
         end = start + size
         following = base64.b64encode(f"offset:{end}".encode()).decode() if end < len(items) else ""
         return items[start:end], following
+
+
+def _structure(name: str, value: Any) -> Any:
+    if not isinstance(value, str) or name not in STRUCTURES:
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
 def _offset(cursor: str) -> int:

@@ -20,6 +20,8 @@ class Callbacks:
     """A `Delivery` over HTTP, signed by Slack's v0 rule; `clock` is in epoch seconds."""
 
     def __init__(self, request_url: str, signing_secret: str, *, clock: Callable[[], float]) -> None:
+        if urllib.parse.urlsplit(request_url).scheme not in {"http", "https"}:
+            raise ValueError(f"The request URL must begin with http:// or https://, not {request_url}.")
         self._url = request_url
         self._secret = signing_secret.encode()
         self._clock = clock
@@ -54,7 +56,7 @@ class Callbacks:
             return False
 
     def _post(self, body: bytes, headers: dict[str, str]) -> Answer:
-        request = urllib.request.Request(self._url, data=body, headers=headers, method="POST")
+        request = urllib.request.Request(self._url, data=body, headers=headers, method="POST")  # noqa: S310  checked
         try:
             with self._opener.open(request, timeout=limits.ACK_SECONDS) as response:
                 return Answer(acked=True, status=response.status, body=_decoded(response.read()))

@@ -14,7 +14,8 @@ class ChatMethods:
     def post(self, call: Arguments) -> Answered:
         channel = self._workspace.channel_for_app(call.required("channel"), by_name=True)
         text = call.text("text")[: limits.MESSAGE_TEXT_KEPT]
-        blocks, attachments = call.json("blocks", "invalid_blocks_format"), call.json("attachments", "invalid_attachments")
+        blocks = call.json("blocks", "invalid_blocks_format")
+        attachments = call.json("attachments", "invalid_attachments")
         self._workspace.check_message(text, blocks, attachments)
         message = self._workspace.post(
             channel["id"], text=text, blocks=blocks, attachments=attachments,

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from seconder.sandbox.forms import Forms
-from seconder.sandbox.journal import Fault, FaultKind, Faults, Journal, Rates
+from seconder.sandbox.journal import Fault, FaultKind, Faults, Rates
 from seconder.sandbox.people_acts import Acts
 from seconder.sandbox.refusal import Refused
 from seconder.sandbox.socket_mode import SocketMode
@@ -98,12 +98,12 @@ class Control:
     """`advance` moves the clock of the app beside us; None where there is none to move."""
 
     def __init__(
-        self, acts: Acts, forms: Forms, *, journal: Journal, rates: Rates, faults: Faults, socket: SocketMode | None,
+        self, acts: Acts, forms: Forms, *, rates: Rates, faults: Faults, socket: SocketMode | None,
         advance: Callable[[timedelta], None] | None,
     ) -> None:  # fmt: skip
         self._acts, self._forms = acts, forms
         self._workspace, self._modals = acts.workspace, acts.modals
-        self._journal, self._rates, self._faults = journal, rates, faults
+        self._journal, self._rates, self._faults = acts.journal, rates, faults
         self._socket, self._advance = socket, advance
         self.router = APIRouter(prefix="/control")
         for name, call in self._calls().items():

@@ -38,9 +38,7 @@ class Forms:
         if wrong:
             return self._result(person["id"], Answer(acked=False, error="incomplete"), None, wrong) | {"sent": False}
         trigger = self._acts.handles.trigger(person["id"], view["id"])
-        answer = await self._acts.send(
-            "interactive", self._acts.payloads.view_submission(person, shown, trigger)
-        )
+        answer = await self._acts.send("interactive", self._acts.payloads.view_submission(person, shown, trigger))
         return self._apply(person["id"], view, answer)
 
     async def close(self, user: str) -> Doc:
@@ -85,7 +83,7 @@ class Forms:
         if action == "errors":
             return _known_errors(view, body.get("errors"))
         if action == "update":
-            self._modals.update(body.get("view") or {}, view_id=view["id"], external_id=None, hash=None)
+            self._modals.update(body.get("view") or {}, view_id=view["id"], external_id=None, seen=None)
         if action == "push":
             self._modals.put_on_top(user, body.get("view") or {})
         if action == "clear":

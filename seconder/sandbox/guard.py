@@ -50,4 +50,4 @@ def _allowed(scope: Scope) -> bool:
     if not is_loopback(host) or (client and not is_loopback(client[0]) and client[0] != "testclient"):
         return False
     origin = headers.get("origin")
-    return origin is None or is_loopback(urlsplit(origin).hostname or "") and urlsplit(origin).netloc == headers["host"]
+    return origin is None or urlsplit(origin).netloc == headers["host"]

@@ -7,6 +7,8 @@ from seconder.sandbox.refusal import Refused
 from seconder.sandbox.storage import Doc
 from seconder.sandbox.workspace import Workspace
 
+TRIGGERS_KNOWN_SECONDS = 600
+
 
 @dataclass
 class _Trigger:
@@ -26,7 +28,7 @@ class Handles:
     def trigger(self, user: str, view: str | None = None) -> str:
         """A trigger for what `user` just did; `view` is the modal in which it was done."""
         now = self._workspace.clock()
-        self._triggers = {k: t for k, t in self._triggers.items() if now - t.at < 600}
+        self._triggers = {k: t for k, t in self._triggers.items() if now - t.at < TRIGGERS_KNOWN_SECONDS}
         name = f"{int(now * 1000)}.{len(self._triggers)}.{self._workspace.fresh()}"
         self._triggers[name] = _Trigger(user, view, now)
         return name
@@ -79,6 +81,4 @@ class Handles:
         elif body.get("response_type") == "in_channel":
             work.post(about["channel"], text=text, blocks=blocks, thread_ts=body.get("thread_ts"))
         else:
-            work.whisper(
-                about["channel"], about["user"], text=text, blocks=blocks, thread_ts=body.get("thread_ts")
-            )
+            work.whisper(about["channel"], about["user"], text=text, blocks=blocks, thread_ts=body.get("thread_ts"))

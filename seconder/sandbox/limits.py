@@ -16,6 +16,7 @@ ACK_SECONDS = 3.0
 RESPONSE_URL_USES = 5
 RESPONSE_URL_SECONDS = 1_800.0
 IDENTIFIER = 255
+ATTACHMENTS = 100
 METADATA_BYTES = 8_000
 
 # type -> field path -> greatest length after escaping; `[]` steps into a list

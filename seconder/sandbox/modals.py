@@ -42,20 +42,23 @@ class Modals:
             raise Refused("push_limit_reached")
         return self._add(user, view, stack)
 
-    def update(self, view: Doc, *, view_id: str | None, external_id: str | None, hash: str | None) -> Doc:
-        """The same modal with another content; what was typed stays where block and action are the same."""
+    def update(self, view: Doc, *, view_id: str | None, external_id: str | None, seen: str | None) -> Doc:
+        """The same modal with another content; what was typed stays where block and action are the same.
+
+        `seen` is the hash that the app last saw; another one is refused.
+        """
         found = self._find(view_id, external_id)
         self.check(view, found["type"], replaces=found["id"])
-        if hash and hash != found["hash"]:
+        if seen and seen != found["hash"]:
             raise Refused("hash_conflict")
         return self._store(found["_user"], {**self._filled(view, found), "id": found["id"]})
 
-    def publish(self, user: str, view: Doc, hash: str | None) -> Doc:
+    def publish(self, user: str, view: Doc, seen: str | None) -> Doc:
         """The App Home of one person."""
         self._workspace.directory.user(user)
         self.check(view, "home")
         old = self.home(user)
-        if hash and old and hash != old["hash"]:
+        if seen and old and seen != old["hash"]:
             raise Refused("hash_conflict")
         name = old["id"] if old else self._new_id()
         filled = self._filled(view, {"id": name, "root_view_id": name, "previous_view_id": None})
@@ -118,8 +121,8 @@ class Modals:
         if len(repr(view)) > limits.VIEW_BYTES:
             raise Refused("view_too_large")
         external = view.get("external_id")
-        taken = [v["id"] for v in self._storage.all("view") if external and v["external_id"] == external]
-        if taken and taken != [replaces]:
+        taken = {v["id"] for v in self._storage.all("view") if external and v["external_id"] == external}
+        if taken - {replaces}:
             raise Refused("duplicate_external_id")
 
     def _add(self, user: str, view: Doc, stack: list[Doc]) -> Doc:

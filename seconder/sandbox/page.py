@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from importlib.resources import files
-from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, StreamingResponse
@@ -17,6 +16,7 @@ from seconder.sandbox.storage import Doc
 
 QUIET_SECONDS = 3.0
 QUEUED = 200
+ROW = ("id", "name", "is_im", "user", "topic", "members")
 
 
 class Read(BaseModel):
@@ -42,7 +42,7 @@ class Page:
         self.static = StaticFiles(directory=str(files("seconder.sandbox") / "static"))
         self.router = APIRouter()
         self.router.add_api_route("/", self.shell, methods=["GET"])
-        self.router.add_api_route("/archives/{channel}/{message}", self.shell_at, methods=["GET"])
+        self.router.add_api_route("/archives/{place:path}", self.shell, methods=["GET"])
         self.router.add_api_route("/page/state", self.state, methods=["GET"])
         self.router.add_api_route("/page/channel", self.channel, methods=["GET"])
         self.router.add_api_route("/page/events", self.events, methods=["GET"])
@@ -56,9 +56,6 @@ class Page:
 
     async def shell(self) -> HTMLResponse:
         return HTMLResponse(self._shell.render(team=self._workspace.seed.team_name))
-
-    async def shell_at(self, channel: str, message: str) -> HTMLResponse:
-        return await self.shell()
 
     async def state(self, user: str = "") -> Doc:
         """Everything around the messages: people, channels with unread counts, modals, home, the app's badge."""
@@ -113,7 +110,7 @@ class Page:
         storage = self._workspace.storage
         read = (storage.get("read", f"{viewer} {channel['id']}") or {"ts": "0"})["ts"]
         unread = [m for m in storage.messages(channel["id"], viewer=viewer) if _counts(m, viewer, read)]
-        row: dict[str, Any] = {k: channel[k] for k in ("id", "name", "is_im", "user", "topic", "members") if k in channel}
+        row = {k: channel[k] for k in ROW if k in channel}
         return row | {"unread": len(unread), "read": read}
 
 

@@ -6,7 +6,7 @@ from seconder.sandbox.entries import State
 from seconder.sandbox.storage import Doc
 from seconder.sandbox.workspace import Workspace
 
-TOKEN = "sandbox-verification-token"
+TOKEN = "sandbox-verification-token"  # noqa: S105  made up
 
 
 class Payloads:

@@ -28,7 +28,7 @@ class Acts:
         self.modals = Modals(workspace, self.handles)
         self.payloads = Payloads(workspace)
         self.url = url
-        self._journal = journal
+        self.journal = journal
         self._retries: set[asyncio.Task[None]] = set()
 
     async def press(
@@ -128,7 +128,7 @@ class Acts:
         """Deliver one payload and note it in the journal."""
         answer = await self.delivery.send(kind, payload, retry=retry)
         what = payload.get("event", payload)
-        self._journal.add(
+        self.journal.add(
             "delivery", type=kind, what=what.get("type") or payload.get("command"), acked=answer.acked,
             status=answer.status, error=answer.error, retry=retry[0] if retry else 0, payload=payload,
             answer=answer.body,

@@ -34,7 +34,7 @@ def _by_type(schema: Any, raw: dict[str, Any]) -> Any:
     if not isinstance(schema, dict):
         return schema
     members = _members(schema, raw)
-    if "anyOf" not in schema or members is None or len(members) < 2:
+    if "anyOf" not in schema or not members or len(members) == 1:
         return {key: _by_type(value, raw) for key, value in schema.items()}
     cases = []
     for kind, found in members.items():
@@ -56,7 +56,7 @@ def _members(schema: dict[str, Any], raw: dict[str, Any]) -> dict[str, list[dict
         inner = _members(target, raw)
         if inner is None or "anyOf" in target:
             return inner
-        return dict.fromkeys(inner, [schema])
+        return {kind: [schema] for kind in inner}
     if "anyOf" in schema:
         found: dict[str, list[dict[str, Any]]] = {}
         for one in schema["anyOf"]:

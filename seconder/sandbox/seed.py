@@ -57,6 +57,10 @@ class Seed:
     channels: tuple[Channel, ...]
 
 
+BOT_TOKEN = "xoxb-sandbox"  # noqa: S105  made up
+APP_TOKEN = "xapp-sandbox"  # noqa: S105  made up
+SIGNING_SECRET = "sandbox-signing-secret"  # noqa: S105  made up
+
 _EVERYONE = ("U01RILEY", "U02ALICE", "U03BOB", "U04LENA", "U05ADAM", "U06OLGA")
 _LEADS = ("U02ALICE", "U03BOB", "U04LENA", "U05ADAM")
 
@@ -70,11 +74,11 @@ DEMO_SEED = Seed(
     bot_name="Seconder",
     email_domain="acme.example",
     people=(
-        Person(id="U01RILEY", name="riley", real_name="Riley Reyes", title="Support, asks for things", colour="#b4472f"),
+        Person(id="U01RILEY", name="riley", real_name="Riley Reyes", title="Support, the requester", colour="#b4472f"),
         Person(id="U02ALICE", name="alice", real_name="Alice Adler", title="Finance reviewer", colour="#2f6fb4"),
         Person(id="U03BOB", name="bob", real_name="Bob Brandt", title="Finance reviewer", colour="#3d7d4a"),
         Person(id="U04LENA", name="lena", real_name="Lena Lindt", title="Finance lead", colour="#7a4fb0"),
-        Person(id="U05ADAM", name="adam", real_name="Adam Ames", title="Admin", colour="#8a6414", is_admin=True),
+        Person(id="U05ADAM", name="adam", real_name="Adam Moreau", title="Admin", colour="#8a6414", is_admin=True),
         Person(id="U06OLGA", name="olga", real_name="Olga Orlova", title="Outsider, in no group", colour="#a33d74"),
     ),
     groups=(

@@ -22,7 +22,7 @@ from seconder.sandbox.journal import Faults, Journal, Rates
 from seconder.sandbox.page import Page
 from seconder.sandbox.people_acts import Acts
 from seconder.sandbox.refusal import Refused
-from seconder.sandbox.seed import DEMO_SEED, Seed
+from seconder.sandbox.seed import APP_TOKEN, BOT_TOKEN, DEMO_SEED, SIGNING_SECRET, Seed
 from seconder.sandbox.socket_mode import SocketMode
 from seconder.sandbox.storage import Storage
 from seconder.sandbox.webapi import WebApi
@@ -35,24 +35,16 @@ Mode = Literal["socket", "http"]
 
 
 def build(
-    workspace: Workspace, *, delivery: Delivery, url: str, bot_token: str = "xoxb-sandbox",
-    app_token: str = "xapp-sandbox", rates: Rates | None = None,
+    acts: Acts, *, rates: Rates, bot_token: str = BOT_TOKEN, app_token: str = APP_TOKEN,
     advance: Callable[[timedelta], None] | None = None,
 ) -> FastAPI:  # fmt: skip
-    """The whole workspace as one application; `delivery` is how the app is told of presses and events."""
-    journal, faults = Journal(workspace.clock), Faults()
-    rates = rates or Rates(workspace.clock)
-    acts = Acts(workspace, delivery, journal, url=url)
-    connections = delivery if isinstance(delivery, SocketMode) else None
-    api = WebApi(
-        workspace, acts.modals, acts.handles, journal=journal, rates=rates, faults=faults, socket=connections,
-        bot_token=bot_token, app_token=app_token, url=url,
-    )  # fmt: skip
-    control = Control(
-        acts, Forms(acts), journal=journal, rates=rates, faults=faults, socket=connections, advance=advance
-    )
+    """The whole workspace as one application: Web API, control door, page, and the socket where there is one."""
+    faults = Faults()
+    connections = acts.delivery if isinstance(acts.delivery, SocketMode) else None
+    api = WebApi(acts, rates=rates, faults=faults, socket=connections, bot_token=bot_token, app_token=app_token)
+    control = Control(acts, Forms(acts), rates=rates, faults=faults, socket=connections, advance=advance)
     page = Page(acts, can_advance=advance is not None)
-    workspace.changed = page.publish
+    acts.workspace.changed = page.publish
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -86,8 +78,8 @@ class Sandbox:
 
     def __init__(
         self, path: Path, *, host: str = "127.0.0.1", port: int = 8711, mode: Mode = "socket",
-        request_url: str | None = None, signing_secret: str = "sandbox-signing-secret",
-        bot_token: str = "xoxb-sandbox", app_token: str = "xapp-sandbox",
+        request_url: str | None = None, signing_secret: str = SIGNING_SECRET,
+        bot_token: str = BOT_TOKEN, app_token: str = APP_TOKEN,
         advance: Callable[[timedelta], None] | None = None, seed: Seed = DEMO_SEED,
         clock: Callable[[], float] = time.time, fresh: Callable[[], str] = lambda: secrets.token_hex(16),
         rates: bool = True,
@@ -101,10 +93,9 @@ class Sandbox:
         self._storage = Storage(Path(path))
         self.workspace = Workspace(self._storage, seed, clock=clock, fresh=fresh)
         self._rates = Rates(clock, enabled=rates)
-        self.app = build(
-            self.workspace, delivery=self._delivery(mode, request_url, signing_secret), url=self.url,
-            bot_token=bot_token, app_token=app_token, rates=self._rates, advance=advance,
-        )  # fmt: skip
+        delivery = self._delivery(mode, request_url, signing_secret)
+        self.acts = Acts(self.workspace, delivery, Journal(clock), url=self.url)
+        self.app = build(self.acts, rates=self._rates, bot_token=bot_token, app_token=app_token, advance=advance)
         config = uvicorn.Config(self.app, log_level="error", ws_ping_interval=None, timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._serve, name="sandbox", daemon=True)
@@ -157,7 +148,7 @@ class Sandbox:
 
 def run(
     path: Path, port: int = 8711, *, mode: Mode = "socket", request_url: str | None = None,
-    signing_secret: str = "sandbox-signing-secret", advance: Callable[[timedelta], None] | None = None,
+    signing_secret: str = SIGNING_SECRET, advance: Callable[[timedelta], None] | None = None,
     ready: Callable[[str], None] = lambda _url: None,
 ) -> None:  # fmt: skip
     """Serve a workspace until the process is told to end; `ready` hears the page's address first."""

@@ -20,7 +20,7 @@ class ViewMethods:
     def update(self, call: Arguments) -> Answered:
         return self._told(self._modals.update(
             _view(call), view_id=call.text("view_id") or None, external_id=call.text("external_id") or None,
-            hash=call.text("hash") or None,
+            seen=call.text("hash") or None,
         ))  # fmt: skip
 
     def publish(self, call: Arguments) -> Answered:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -12,9 +13,9 @@ from fastapi.responses import JSONResponse
 from seconder.sandbox.arguments import Answered, Arguments
 from seconder.sandbox.chat_methods import ChatMethods
 from seconder.sandbox.conversation_methods import ConversationMethods
-from seconder.sandbox.handles import Handles
-from seconder.sandbox.journal import Fault, Faults, Journal, Rates
+from seconder.sandbox.journal import Fault, Faults, Rates
 from seconder.sandbox.modals import Modals
+from seconder.sandbox.people_acts import Acts
 from seconder.sandbox.people_methods import PeopleMethods
 from seconder.sandbox.refusal import Refused
 from seconder.sandbox.socket_mode import SocketMode
@@ -30,13 +31,12 @@ class WebApi:
     """Serves the methods; `socket` is None where the app is called over HTTP."""
 
     def __init__(
-        self, workspace: Workspace, modals: Modals, handles: Handles, *, journal: Journal, rates: Rates,
-        faults: Faults, socket: SocketMode | None, bot_token: str, app_token: str, url: str,
-    ) -> None:  # fmt: skip
-        self._journal, self._rates, self._faults = journal, rates, faults
-        self._socket, self._handles = socket, handles
-        self._bot_token, self._app_token, self._url = bot_token, app_token, url
-        self._methods = _methods(workspace, modals, url)
+        self, acts: Acts, *, rates: Rates, faults: Faults, socket: SocketMode | None, bot_token: str, app_token: str
+    ) -> None:
+        self._journal, self._rates, self._faults = acts.journal, rates, faults
+        self._socket, self._handles = socket, acts.handles
+        self._bot_token, self._app_token, self._url = bot_token, app_token, acts.url
+        self._methods = _methods(acts.workspace, acts.modals, acts.url)
         self.router = APIRouter()
         self.router.add_api_route("/api/{method}", self._serve, methods=["GET", "POST"])
         self.router.add_api_route("/response/{token}", self._response_url, methods=["POST"])
@@ -63,10 +63,7 @@ class WebApi:
             self._authorise(method, token)
             if method == "apps.connections.open":
                 return {"ok": True, **self._connection()}
-            served = self._methods.get(method)
-            if served is None:
-                raise Refused("unknown_method")
-            return {"ok": True, **served(call)}
+            return {"ok": True, **self._methods.get(method, _unknown)(call)}
         except Refused as refused:
             answer: Answered = {"ok": False, "error": refused.error}
             if refused.messages:
@@ -100,7 +97,7 @@ class WebApi:
         return Response("ok", media_type="text/plain")
 
     def _note(self, method: str, call: Arguments, *, status: int, error: Any, ts: Any = None) -> None:
-        facts = {"ok": status == 200 and error is None, "error": error, "ts": ts}
+        facts = {"ok": status == HTTPStatus.OK and error is None, "error": error, "ts": ts}
         self._journal.add("api", method=method, args=call.told(), status=status, **facts)
 
 
@@ -134,6 +131,10 @@ def _methods(workspace: Workspace, modals: Modals, url: str) -> dict[str, Method
         "usergroups.list": people.group_list,
         "usergroups.users.list": people.group_users,
     }
+
+
+def _unknown(_call: Arguments) -> Answered:
+    raise Refused("unknown_method")
 
 
 async def _read(request: Request) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from seconder.sandbox.refusal import Refused
 from seconder.sandbox.seed import Seed
 from seconder.sandbox.storage import Doc, Storage
 
-UNSET: Any = object()
+THREAD_FIELDS = frozenset({"thread_ts", "reply_count", "latest_reply", "reply_users", "reply_users_count"})
 
 
 class Workspace:
@@ -22,9 +22,7 @@ class Workspace:
     `changed` is called with what a page may want to draw anew: `{"channel": …}`, `{"user": …}` or `{}`.
     """
 
-    def __init__(
-        self, storage: Storage, seed: Seed, *, clock: Callable[[], float], fresh: Callable[[], str]
-    ) -> None:
+    def __init__(self, storage: Storage, seed: Seed, *, clock: Callable[[], float], fresh: Callable[[], str]) -> None:
         self.storage = storage
         self.seed = seed
         self._clock = clock
@@ -132,6 +130,8 @@ class Workspace:
             self.storage.replace_message(channel, stone)
         else:
             self.storage.delete_message(channel, ts)
+        if body.get("thread_ts") not in (None, ts):
+            self._count_replies(channel, body["thread_ts"])
         self.changed({"channel": channel})
 
     def remove_whisper(self, channel: str, ts: str) -> None:
@@ -151,7 +151,7 @@ class Workspace:
         """Raises: Refused, with Slack's word and pointers, for a message that Slack would not take."""
         if not text and not blocks and not attachments:
             raise Refused("no_text")
-        if isinstance(attachments, list) and len(attachments) > 100:
+        if isinstance(attachments, list) and len(attachments) > limits.ATTACHMENTS:
             raise Refused("too_many_attachments")
         if not blocks:
             return
@@ -187,18 +187,20 @@ class Workspace:
         self.storage.add_message(channel, body)
         root = body.get("thread_ts")
         if root:
-            self._count_reply(channel, root, body)
+            self._count_replies(channel, root)
         self.changed({"channel": channel})
         return body
 
-    def _count_reply(self, channel: str, root: str, reply: Doc) -> None:
+    def _count_replies(self, channel: str, root: str) -> None:
         found = self.storage.message(channel, root)
         if found is None:
             return
-        body = found[0]
-        users = list(dict.fromkeys([*body.get("reply_users", []), reply["user"]]))
-        body |= {"thread_ts": root, "reply_count": body.get("reply_count", 0) + 1, "latest_reply": reply["ts"]}
-        body |= {"reply_users": users, "reply_users_count": len(users)}
+        replies = [m for m in self.storage.thread(channel, root) if m["ts"] != root]
+        body = {k: v for k, v in found[0].items() if k not in THREAD_FIELDS}
+        if replies:
+            users = list(dict.fromkeys(m["user"] for m in replies))
+            body |= {"thread_ts": root, "reply_count": len(replies), "latest_reply": replies[-1]["ts"]}
+            body |= {"reply_users": users, "reply_users_count": len(users)}
         self.storage.touch_message(channel, body)
 
     def _root(self, channel: str, ts: str) -> str:

@@ -15,6 +15,7 @@ from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
 
+from seconder.sandbox.seed import BOT_TOKEN
 from seconder.sandbox.server import Sandbox
 
 SECRET = "sandbox-signing-secret"
@@ -27,7 +28,7 @@ class Hand:
         self.url = url
         self._http = httpx.Client(base_url=url, timeout=10)
 
-    def api(self, method: str, *, token: str = "xoxb-sandbox", **arguments: Any) -> dict[str, Any]:
+    def api(self, method: str, *, token: str = BOT_TOKEN, **arguments: Any) -> dict[str, Any]:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         answer: dict[str, Any] = self._http.post(f"/api/{method}", json=arguments, headers=headers).json()
         return answer
@@ -99,7 +100,7 @@ class Door:
             def do_POST(self) -> None:
                 door.answer(self)
 
-            def log_message(self, format: str, *args: Any) -> None:
+            def log_message(self, *_: Any) -> None:
                 return
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -115,7 +116,7 @@ class Door:
             self.refuse_next -= 1
             status, text, answered = 500, "", {}
         else:
-            reply = self.app.dispatch(BoltRequest(body=body.decode(), headers=headers))
+            reply = self.app.dispatch(BoltRequest(body=body.decode(), headers={**headers}))
             status, text, answered = reply.status, reply.body or "", reply.headers
         request.send_response(status)
         for name, values in answered.items():

@@ -1,9 +1,8 @@
 """Presses, forms and events reach a real Bolt app, over Socket Mode and over signed HTTP."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,8 +31,6 @@ FORM = {
     ],
 }  # fmt: skip
 
-Attach = Callable[[App], None]
-
 
 class Scene:
     """A sandbox and one app that notes what it hears."""
@@ -47,8 +44,9 @@ class Scene:
         return str(self.hand.api("chat.postMessage", channel="#refunds", text="Refund", blocks=CARD)["ts"])
 
 
-@pytest.fixture(params=["socket", "http"])
-def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scene]:
+@pytest.fixture(scope="module", params=["socket", "http"])
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    tmp_path = tmp_path_factory.mktemp("workspace")
     with ExitStack() as stack:
         door = Door()
         stack.callback(door.close)
@@ -62,6 +60,14 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Scene]:
             stack.enter_context(connected(app))
             eventually(lambda: hand.see("status")["connected"])
         yield scene
+
+
+@pytest.fixture
+def scene(stage: Scene) -> Scene:
+    """The stage, cleared: the apps need seconds to say goodbye, so they stay for all tests of a transport."""
+    stage.hand.do("close", user="alice")
+    stage.heard.clear()
+    return stage
 
 
 def _listen(scene: Scene) -> None:
