@@ -7,6 +7,7 @@ goes straight to its end.
 from dataclasses import replace
 from datetime import timedelta
 
+from seconder.action import Json
 from seconder.decision import Approved, DefaultKind, Escalate, Rejected, Remind, Source
 from seconder.desk.decide import settle, settle_pause
 from seconder.desk.desk import Desk, subject_of
@@ -56,7 +57,7 @@ def _climbed(desk: Desk, tx: Tx, before: Review, review: Review, *, revision: in
     climbed = replace(review, rung=before.rung + 1)
     tx.reviews.climb(climbed, revision=revision, due_at=next_due(climbed))
     waited = tx.now() - before.created_at
-    record = {"rung": climbed.rung, "waited_seconds": waited // timedelta(seconds=1), "revision": revision}
+    record: dict[str, Json] = {"rung": climbed.rung, "waited_seconds": waited // timedelta(seconds=1), "revision": revision}
     if isinstance(rung.step, Remind):
         tx.trail.append(subject_of(review.id), "reminded", record, at=tx.now())
         _reply(desk, tx, climbed, f"reminder {climbed.rung}")

@@ -22,6 +22,7 @@ from seconder.errors import (
     UnboundCard,
 )
 from seconder.review import Agent, Interrupt, Kind, Question, Requester, Status
+from seconder.store.tx import Tx
 from tests.support.desk import (
     ALICE,
     BOB,
@@ -332,7 +333,7 @@ def test_nothing_is_decided_where_the_trail_cannot_be_written(database_url: str)
         press = press_on(desk, review.id, ALICE)
         before = desk.store.read(lambda tx: tx.queue.listed())
 
-        def break_trail(tx):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+        def break_trail(tx: Tx) -> None:
             tx.connection.exec_driver_sql("ALTER TABLE trail RENAME TO trail_away")
 
         desk.store.write(break_trail)

@@ -11,6 +11,7 @@ from seconder.desk.claim import Finish
 from seconder.desk.decide import Answer, Approve, Edit, Reject
 from seconder.desk.desk import Desk
 from seconder.desk.said import claim_json
+from seconder.desk.submit import PauseRequest
 from seconder.errors import CannotConsume, EffectUncertain, IllegalTransition, LeaseLost, NotFound, OutcomeConflict
 from seconder.review import Agent, OutcomeStatus, Pause, PauseOutcome, PauseState, Status
 from tests.support.desk import ALICE, BOB, a_desk, paused, press_on, push_clock, refund, submitted, token
@@ -199,7 +200,7 @@ def test_a_run_that_pauses_again_leaves_its_next_pause_in_the_same_commit(databa
     with a_desk(database_url) as desk:
         an_approved_pause(desk)
         pause = claimed(desk)
-        request = claim.PauseRequest(
+        request = PauseRequest(
             run="run-1",
             agent=Agent(name="shop"),
             framework="test",
@@ -262,9 +263,10 @@ def test_an_agent_that_waits_for_itself_consumes_a_decision_once(database_url: s
         taken = effects.consume(desk, review.id, agent="shop")
         with pytest.raises(CannotConsume) as again:
             effects.consume(desk, review.id, agent="shop")
-        done = {"status": OutcomeStatus.SUCCEEDED, "result": {"id": 7}}
-        first = effects.report(desk, review.id, agent="shop", **done)
-        second = effects.report(desk, review.id, agent="shop", **done)
+        first, second = (
+            effects.report(desk, review.id, agent="shop", status=OutcomeStatus.SUCCEEDED, result={"id": 7})
+            for _ in range(2)
+        )
         with pytest.raises(OutcomeConflict):
             effects.report(desk, review.id, agent="shop", status=OutcomeStatus.FAILED, error="x")
 
