@@ -14,6 +14,7 @@ from seconder.desk.desk import Desk, subject_of
 from seconder.desk.effects import settle_uncertain
 from seconder.desk.shown import CARD, add_card, refresh_card
 from seconder.desk.submit import next_due
+from seconder.faults import crash_point
 from seconder.review import Review, Status, Step
 from seconder.store.messages import Message
 from seconder.store.queue import Priority
@@ -49,15 +50,18 @@ def climb(desk: Desk, review_id: str) -> str | None:
             case _:
                 return _climbed(desk, tx, review, review, revision=review.revision)
 
-    return desk.store.write(write)
+    done = desk.store.write(write)
+    if done == "escalate":
+        crash_point("desk.escalated")
+    return done
 
 
 def _climbed(desk: Desk, tx: Tx, before: Review, review: Review, *, revision: int) -> str:
     rung = before.verdict.ladder[before.rung]
     climbed = replace(review, rung=before.rung + 1)
     tx.reviews.climb(climbed, revision=revision, due_at=next_due(climbed))
-    waited = tx.now() - before.created_at
-    record: dict[str, Json] = {"rung": climbed.rung, "waited_seconds": waited // timedelta(seconds=1), "revision": revision}
+    waited = (tx.now() - before.created_at) // timedelta(seconds=1)
+    record: dict[str, Json] = {"rung": climbed.rung, "waited_seconds": waited, "revision": revision}
     if isinstance(rung.step, Remind):
         tx.trail.append(subject_of(review.id), "reminded", record, at=tx.now())
         _reply(desk, tx, climbed, f"reminder {climbed.rung}")

@@ -10,6 +10,7 @@ from seconder.decision import Approved, Decision, Default, DefaultKind, Source, 
 from seconder.desk.desk import Desk, subject_of
 from seconder.desk.shown import add_card, digest_shown
 from seconder.errors import Fault, IdempotencyConflict, InvalidInput
+from seconder.faults import crash_point
 from seconder.policies import Case, HistoryNeed, Reservation
 from seconder.review import (
     DEFAULT_DEADLINE,
@@ -85,7 +86,9 @@ def submit_pause(desk: Desk, caller: Token, request: PauseRequest, once: Once | 
                 return _same_body(known[1], once, known[0]), False
         return add_pause(desk, tx, caller, request, PauseOrigin(token_id=caller.id, **_once(once))), True
 
-    return desk.store.write(write)
+    submitted = desk.store.write(write)
+    crash_point("desk.submitted")
+    return submitted
 
 
 def check_pause(caller: Token, request: PauseRequest) -> None:
