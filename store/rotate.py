@@ -7,7 +7,7 @@ that no value is read before it is its turn. A row changed or gone meanwhile is 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from sqlalchemy import LargeBinary, Table, and_, func, or_, select, tuple_, update
+from sqlalchemy import LargeBinary, RowMapping, Table, and_, func, or_, select, tuple_, update
 
 from seconder.keyring import ID_BYTES, VERSION
 from seconder.store.tables import SEALED, metadata
@@ -38,13 +38,12 @@ def stale(tx: Tx, name: str) -> list[Key]:
 def reseal(tx: Tx, name: str, keys: Sequence[Key]) -> int:
     """How many of these rows are sealed with the newest key now and were not before. Raises: KeyMissing."""
     table, columns = metadata.tables[name], SEALED[name]
-    named_by = NAMED_BY.get(name, ("id",))
     changed = 0
     for key in keys:
         row = tx.connection.execute(select(table).where(_is(table, key)).with_for_update()).mappings().first()
         if row is None:
             continue
-        place = ":".join(str(row[part]) for part in named_by)
+        place = _place(name, row)
         values = {}
         for column in columns:
             if row[column] is not None and not tx.sealer.is_newest(row[column]):
@@ -53,6 +52,20 @@ def reseal(tx: Tx, name: str, keys: Sequence[Key]) -> int:
         if values:
             changed += tx.connection.execute(update(table).where(_is(table, key)).values(**values)).rowcount
     return changed
+
+
+def sample(tx: Tx) -> int:
+    """In how many tables a sealed value was opened, one in each that has any. Raises: KeyMissing."""
+    opened = 0
+    for name, columns in SEALED.items():
+        table = metadata.tables[name]
+        query = select(table).where(table.c[columns[0]].is_not(None)).limit(1)
+        row = tx.connection.execute(query).mappings().first()
+        if row is not None:
+            place = _place(name, row)
+            tx.sealer.open(row[columns[0]], table=name, column=columns[0], row=place)
+            opened += 1
+    return opened
 
 
 def _page(tx: Tx, name: str, after: Key | None) -> list[tuple[Key, bool]]:
@@ -71,6 +84,10 @@ def _page(tx: Tx, name: str, after: Key | None) -> list[tuple[Key, bool]]:
     return [
         (row[:width], any(head is not None and not tx.sealer.is_newest(head) for head in row[width:])) for row in rows
     ]
+
+
+def _place(name: str, row: RowMapping) -> str:
+    return ":".join(str(row[part]) for part in NAMED_BY.get(name, ("id",)))
 
 
 def _is(table: Table, key: Key) -> Any:

@@ -1,0 +1,81 @@
+"""A review in words, for the command line."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from seconder.bot.masks import masker_of
+from seconder.cli.show import ago, when
+from seconder.decision import Edited, kind_of
+from seconder.review import Review, Status
+
+
+def row(review: Review, names: dict[str, str], now: datetime) -> tuple[object, ...]:
+    """Id, status, what, agent, when it was asked, and what became of it."""
+    return (
+        review.id,
+        review.status.value,
+        what(review),
+        review.interrupt.agent.name,
+        when(review.created_at, now),
+        since(review, names, now),
+    )
+
+
+def what(review: Review) -> str:
+    """The tool, or the beginning of the question."""
+    if review.interrupt.question is not None:
+        return f"asks: {review.interrupt.question.prompt[:60]}"
+    return "" if review.action is None else review.action.tool
+
+
+def since(review: Review, names: dict[str, str], now: datetime) -> str:
+    """What became of it, or what is awaited."""
+    route = review.verdict.route
+    match review.status:
+        case Status.PENDING if review.undecidable:
+            return "nobody can approve it"
+        case Status.PENDING:
+            votes = sum(vote.digest == review.digest for vote in review.votes)
+            needed = "" if route is None or route.approvals == 1 else f"{votes} of {route.approvals} approvals, "
+            channel = "" if route is None else f"asked in {route.channel}, "
+            delivery = "not delivered, " if review.delivery.value == "undelivered" else ""
+            return f"{delivery}{channel}{needed}{review.deadline_default} {ago(review.deadline, now)}"
+        case Status.DECIDED if review.decision is not None:
+            by = ", ".join(names.get(person, person) for person in review.decision.by)
+            outcome = "" if review.outcome is None else f", {review.outcome.status.value}"
+            return f"{kind_of(review.decision).replace('_', ' ')} by {by or review.decision.source.value}{outcome}"
+        case Status.ALLOWED | Status.DENIED:
+            outcome = "" if review.outcome is None else f", {review.outcome.status.value}"
+            return f"rule “{review.verdict.rule}”{outcome}"
+        case _:
+            return ""
+
+
+def described(review: Review, names: dict[str, str], now: datetime) -> Iterator[tuple[str, object]]:
+    """Labels and values; secrets are masked as on the card."""
+    hide, interrupt = masker_of(review), review.interrupt
+    yield "review", review.id
+    yield "status", f"{review.status.value}: {since(review, names, now)}".rstrip(": ")
+    yield "agent", interrupt.agent.name
+    yield "what", what(review)
+    if review.action is not None:
+        edited = review.decision.action.arguments if isinstance(review.decision, Edited) else None
+        for name, value in review.action.arguments.items():
+            shown = hide.value(value, name)
+            became = "" if edited is None or edited.get(name) == value else f" → {hide.value(edited.get(name), name)}"
+            yield f"  {name}", f"{shown}{became}"
+    yield "why stopped", f"{review.verdict.because} (rule “{review.verdict.rule}”, {review.verdict.source})"
+    yield "agent's reason", hide.text(interrupt.reason or "")
+    yield "asked", when(review.created_at, now)
+    if review.status is Status.PENDING:
+        yield "deadline", f"{when(review.deadline, now)}, then {review.deadline_default}"
+    yield "decided", when(review.decided_at, now)
+    yield "session", interrupt.session
+    yield "environment", interrupt.environment
+    yield "digest", review.digest
+    yield "pause", review.pause_id
+
+
+def deciders(reviews: Iterable[Review]) -> set[str]:
+    """Slack ids of everybody who took part in these decisions."""
+    return {person for review in reviews if review.decision is not None for person in review.decision.by}
