@@ -37,11 +37,12 @@ class Workspace:
 
     def card(self, channel: str, holding: str) -> Card | None:
         """The newest message of the channel whose text or buttons hold these words."""
-        for message in reversed(self._messages(channel)):
-            card = _card(channel, message)
-            if holding in card.text or holding in card.buttons:
-                return card
-        return None
+        found = [card for card in self.cards(channel) if holding in card.text or holding in card.buttons]
+        return found[-1] if found else None
+
+    def cards(self, channel: str) -> list[Card]:
+        """The channel's messages, oldest first."""
+        return [_card(channel, message) for message in self._messages(channel)]
 
     def replies(self, channel: str) -> list[Card]:
         """What stands in the threads of the channel's messages."""

@@ -1,9 +1,11 @@
 """`seconder demo`: a local workspace, the bot, and a support agent that asks, all in one process."""
 
 import asyncio
+import operator
 import os
 import threading
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -22,7 +24,7 @@ from seconder.review import PauseState
 from seconder.sandbox.server import Sandbox
 
 FOLDER = Path("seconder-demo")
-NEXT_CASE_SECONDS = 4.0
+ALL_DAY = 24 * 3600.0  # seconds
 RILEY = "U01RILEY"
 
 log = structlog.get_logger()
@@ -69,8 +71,7 @@ async def _serve_customers(desk: Desk, place: Place) -> None:
             marker.touch()
             await _say(place, case)
             await run(make_agent, case.wish, client=client, requester=RILEY, wait=False, **about(case))
-        while await asyncio.to_thread(_open_reviews, desk, case):
-            await asyncio.sleep(NEXT_CASE_SECONDS)
+        await look.wait(desk, partial(_open_reviews, desk, case), operator.not_, ALL_DAY)
 
 
 def about(case: Case) -> dict[str, object]:

@@ -59,13 +59,13 @@ class Script(Model):
 
     async def get_response(
         self,
-        system_instructions: str | None,
-        input: Any,  # noqa: A002 - the SDK's own name
+        _instructions: str | None,
+        items: Any,
         *_: Any,
         **__: Any,
     ) -> ModelResponse:
-        items = [{"role": "user", "content": input}] if isinstance(input, str) else list(input)
-        return ModelResponse(output=[_next(items)], usage=Usage(), response_id=None)
+        said = [{"role": "user", "content": items}] if isinstance(items, str) else list(items)
+        return ModelResponse(output=[_next(said)], usage=Usage(), response_id=None)
 
     def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
         """The demo does not stream."""
