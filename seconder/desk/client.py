@@ -4,16 +4,18 @@ It acts for whichever agent a row or a request names, so it is handed out only b
 """
 
 import asyncio
+import hashlib
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from seconder.desk import cancel, claim, effects, look, said, submit, wire
+from seconder.desk import cancel, claim, effects, look, reports, said, submit, wire
 from seconder.desk.desk import Desk
-from seconder.errors import NotFound
 from seconder.gate import Claim, EffectStart
-from seconder.review import Agent, OutcomeStatus, Pause, PauseOutcome
+from seconder.review import Agent, Pause
 from seconder.store.row import EPOCH
 from seconder.store.tokens import Token
+
+MAX_ID = 64  # characters of a token's id
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +26,18 @@ class LocalClient:
 
     async def submit_review(self, interrupt: dict[str, Any], *, idempotency_key: str | None = None) -> dict[str, Any]:
         value = wire.read(wire.InterruptIn, interrupt).value()
-        once = (
-            None
-            if idempotency_key is None
-            else submit.Once(key=idempotency_key, body_digest=wire.fingerprint(interrupt))
-        )
+        once = wire.once(idempotency_key, interrupt)
         review, _ = await asyncio.to_thread(submit.submit_review, self.desk, local(value.agent), value, once)
-        return said.review_json(review)
+        return await self._said(review.id)
 
     async def review(self, review_id: str, *, wait: float = 0) -> dict[str, Any]:
-        found = await look.wait(self.desk, lambda: look.review(self.desk, review_id), look.settled, wait)
-        return said.review_json(found, await asyncio.to_thread(look.run_name, self.desk, found.run_id))
+        found = await look.wait(self.desk, lambda: look.named(self.desk, review_id), look.settled_named, wait)
+        return said.review_json(*found)
 
     async def cancel(self, review_id: str) -> dict[str, Any]:
-        return said.review_json(await asyncio.to_thread(cancel.cancel, self.desk, review_id, by="agent"))
+        agent = await self._agent_of_review(review_id)
+        await asyncio.to_thread(cancel.cancel, self.desk, review_id, by=f"agent {agent}", agent=agent)
+        return await self._said(review_id)
 
     async def consume(self, review_id: str) -> dict[str, Any]:
         agent = await self._agent_of_review(review_id)
@@ -46,9 +46,10 @@ class LocalClient:
     async def report(
         self, review_id: str, *, status: str, result: Any = None, error: str | None = None
     ) -> dict[str, Any]:
+        ended = wire.read(reports.OutcomeIn, {"status": status, "result": result, "error": error})
         agent = await self._agent_of_review(review_id)
-        ended = {"status": OutcomeStatus(status), "result": result, "error": error}
-        return said.review_json(await asyncio.to_thread(effects.report, self.desk, review_id, agent=agent, **ended))
+        await asyncio.to_thread(effects.report, self.desk, review_id, agent=agent, **ended.values())
+        return await self._said(review_id)
 
     async def submit_pause(self, pause: dict[str, Any]) -> dict[str, Any]:
         request = wire.read(wire.PauseIn, pause).value()
@@ -64,19 +65,19 @@ class LocalClient:
     async def claim(
         self, *, agents: list[str], worker: str, pause_id: str | None = None, wait: float = 0
     ) -> Claim | None:
-        def look_for() -> Pause | None:
+        def look_for() -> tuple[Pause, str] | None:
             for agent in agents:
                 caller = local(Agent(name=agent))
                 found = claim.claim(self.desk, caller, [agent], worker=worker, pause_id=pause_id)
                 if found is not None:
-                    return found
+                    return found, look.run_name(self.desk, found.run_id) or ""
             return None
 
+        wire.read(reports.ClaimIn, {"agents": agents, "worker": worker, "pause_id": pause_id})
         found = await look.wait(self.desk, look_for, lambda pause: pause is not None, wait)
         if found is None:
             return None
-        run = await asyncio.to_thread(look.run_name, self.desk, found.run_id)
-        spoken = said.claim_json(found, run or "", self.desk.lease.total_seconds())
+        spoken = said.claim_json(*found, self.desk.lease.total_seconds())
         return Claim(pause=spoken["pause"], reviews=tuple(spoken["reviews"]), fence=spoken["fence"])
 
     async def heartbeat(self, pause_id: str, *, fence: int) -> None:
@@ -94,32 +95,32 @@ class LocalClient:
         retry: bool = False,
         next_pause: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
+        ended = {"fence": fence, "outcome": outcome, "final_output": final_output, "error": error, "retry": retry}
+        body = wire.read(reports.FinishIn, {**ended, "next_pause": next_pause})
         agent = await self._agent_of_pause(pause_id)
-        ended = claim.Finish(
-            outcome=PauseOutcome(outcome),
-            final_output=final_output,
-            error=error,
-            retry=retry,
-            next_pause=None if next_pause is None else wire.read(wire.PauseIn, next_pause).value(),
-        )
-        await asyncio.to_thread(claim.finish, self.desk, local(agent), pause_id, fence=fence, finish=ended)
+        await asyncio.to_thread(claim.finish, self.desk, local(agent), pause_id, fence=body.fence, finish=body.value())
         return await self.pause(pause_id)
 
     async def start_effect(self, pause_id: str, *, fence: int, review_id: str, digest: str) -> EffectStart:
+        asked = {"pause_id": pause_id, "fence": fence, "review_id": review_id, "digest": digest}
+        body = wire.read(reports.EffectStartIn, asked)
         agent = await self._agent_of_pause(pause_id)
-        asked = {"agent": agent.name, "fence": fence, "review_id": review_id, "digest": digest}
-        started = await asyncio.to_thread(effects.start_effect, self.desk, pause_id, **asked)
+        started = await asyncio.to_thread(effects.start_effect, self.desk, agent=agent.name, **body.model_dump())
         return EffectStart(**said.effect_json(started))
 
     async def end_effect(
         self, effect_id: str, *, pause_id: str, fence: int, status: str, result: Any = None, error: str | None = None
     ) -> None:
+        ended = {"effect_id": effect_id, "pause_id": pause_id, "fence": fence, "status": status}
+        body = wire.read(reports.EffectEndIn, {**ended, "result": result, "error": error})
         agent = await self._agent_of_pause(pause_id)
-        ended = {"pause_id": pause_id, "fence": fence, "status": status, "result": result, "error": error}
-        await asyncio.to_thread(effects.end_effect, self.desk, effect_id, agent=agent.name, **ended)
+        await asyncio.to_thread(effects.end_effect, self.desk, agent=agent.name, **body.model_dump())
 
     async def aclose(self) -> None:
         """The desk belongs to whoever made it."""
+
+    async def _said(self, review_id: str) -> dict[str, Any]:
+        return said.review_json(*await asyncio.to_thread(look.named, self.desk, review_id))
 
     async def _agent_of_review(self, review_id: str) -> str:
         review = await asyncio.to_thread(look.review, self.desk, review_id)
@@ -132,6 +133,7 @@ class LocalClient:
 
 def local(agent: Agent) -> Token:
     """The caller of a client in one process."""
-    if not agent.name:
-        raise NotFound("agent", agent.name)
-    return Token(id=f"local:{agent.name}"[:64], agent=agent.name, created_at=EPOCH, revoked_at=None)
+    ident = f"local:{agent.name}"
+    if len(ident) > MAX_ID:
+        ident = f"local:{hashlib.sha256(agent.name.encode()).hexdigest()[: MAX_ID - 6]}"
+    return Token(id=ident, agent=agent.name, created_at=EPOCH, revoked_at=None)

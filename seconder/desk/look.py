@@ -1,6 +1,7 @@
 """Reads: reviews and pauses as they are now, and waits that hold no thread."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -10,6 +11,7 @@ from seconder.desk.effects import owned
 from seconder.errors import NotFound
 from seconder.review import Pause, PauseState, Review, Status
 from seconder.store.changes import POLL
+from seconder.store.figures import Figures, figures
 from seconder.store.queue import Item
 from seconder.store.row import to_millis
 from seconder.store.trail import Break, Entry
@@ -17,12 +19,15 @@ from seconder.store.tx import Tx
 
 T = TypeVar("T")
 
+CURSOR = re.compile(r"([0-9]{1,15})-([A-Za-z0-9_]{1,64})")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """Reviews newest first, and the cursor of the next page; None at the end."""
 
     reviews: tuple[Review, ...]
+    runs: tuple[str | None, ...]  #: the names of their runs
     cursor: str | None
 
 
@@ -43,6 +48,16 @@ def pause(desk: Desk, pause_id: str, *, agent: str | None = None) -> tuple[Pause
     return desk.store.read(read)
 
 
+def named(desk: Desk, review_id: str, *, agent: str | None = None) -> tuple[Review, str | None]:
+    """The review as in `review`, and the name of its run. Raises: NotFound."""
+
+    def read(tx: Tx) -> tuple[Review, str | None]:
+        found = tx.reviews.get(review_id) if agent is None else owned(tx, review_id, agent)
+        return found, None if found.run_id is None else tx.pauses.run_name(found.run_id)
+
+    return desk.store.read(read)
+
+
 def run_name(desk: Desk, run_id: str | None) -> str | None:
     """The agent's own name of the run."""
     return None if run_id is None else desk.store.read(lambda tx: tx.pauses.run_name(run_id))
@@ -52,21 +67,33 @@ def listed(desk: Desk, *, agent: str | None, status: Status | None, limit: int, 
     """One page of reviews. Raises: ValueError for a cursor that is not ours."""
     behind = None
     if cursor is not None:
-        millis, _, ident = cursor.partition("-")
-        behind = (int(millis), ident)
+        place = CURSOR.fullmatch(cursor)
+        if place is None:
+            message = f"{cursor[:80]!r} is not a cursor"
+            raise ValueError(message)
+        behind = (int(place[1]), place[2])
 
-    def read(tx: Tx) -> list[Review]:
-        return tx.reviews.listed(agent=agent, status=status, limit=limit + 1, after_cursor=behind)
+    def read(tx: Tx) -> Page:
+        found = tx.reviews.listed(agent=agent, status=status, limit=limit + 1, after_cursor=behind)
+        last = found[limit - 1] if len(found) > limit else None
+        names = {run: tx.pauses.run_name(run) for run in {one.run_id for one in found[:limit]} if run is not None}
+        return Page(
+            reviews=tuple(found[:limit]),
+            runs=tuple(names.get(one.run_id or "") for one in found[:limit]),
+            cursor=None if last is None else f"{to_millis(last.created_at)}-{last.id}",
+        )
 
-    found = desk.store.read(read)
-    last = found[limit - 1] if len(found) > limit else None
-    next_cursor = None if last is None else f"{to_millis(last.created_at)}-{last.id}"
-    return Page(reviews=tuple(found[:limit]), cursor=next_cursor)
+    return desk.store.read(read)
 
 
 def settled(found: Review) -> bool:
     """Whether nobody is asked any more."""
     return found.status is not Status.PENDING
+
+
+def settled_named(found: tuple[Review, str | None]) -> bool:
+    """As `settled`, of what `named` found."""
+    return settled(found[0])
 
 
 def claimable_or_finished(found: tuple[Pause, str]) -> bool:
@@ -103,3 +130,8 @@ def verify(desk: Desk) -> tuple[int, list[Break]]:
 def queued(desk: Desk, *, state: str | None = None) -> list[Item]:
     """What waits in the internal queue."""
     return desk.store.read(lambda tx: tx.queue.listed(state=state))
+
+
+def figures_now(desk: Desk) -> Figures:
+    """What the metrics show, of one snapshot."""
+    return desk.store.read(lambda tx: figures(tx.connection, tx.now()))

@@ -3,11 +3,14 @@
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from seconder.desk.desk import Desk
 from seconder.errors import Fault, InvalidInput, NotFound
 from seconder.store.tokens import Token
 from seconder.store.tx import Tx
+
+Caller: TypeAlias = Token  # who calls, as the doors know it
 
 SECRET_BYTES = 32
 MAX_NAME = 200

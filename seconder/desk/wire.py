@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,8 +20,19 @@ from pydantic import (
 )
 
 from seconder.action import Action, Json, digest_of
-from seconder.desk.submit import PauseRequest
-from seconder.errors import Fault, InvalidInput, TooLarge
+from seconder.desk.exact import check_depth, check_exact
+from seconder.desk.fields import (
+    MAX_PROSE,
+    DecisionWord,
+    Moment,
+    Name,
+    Prose,
+    Share,
+    Word,
+    plain,
+)
+from seconder.desk.submit import Once, PauseRequest
+from seconder.errors import Fault, InvalidInput, NotCanonical, TooLarge
 from seconder.review import (
     MAX_INTERRUPTS,
     MAX_RUN_STATE,
@@ -37,61 +47,30 @@ from seconder.review import (
 
 Model = TypeVar("Model", bound=BaseModel)
 
-DECISION_WORDS = {
-    "approve": "approved",
-    "edit": "edited",
-    "reject": "rejected",
-    "answer": "answered",
-    "take_over": "taken_over",
-}
+MAX_KEY = 255  # characters of an idempotency key
+MAX_FAULTS = 50  # named in one refusal
+MAX_PATH = 300  # characters
 
 
-def _plain(text: str) -> str:
-    if "\x00" in text:
-        message = "holds a NUL character; remove it"
-        raise ValueError(message)
-    text.encode()  # half of a character raises UnicodeEncodeError, which is a ValueError
-    return text
+class Body(BaseModel):
+    """What a caller sends; unknown fields are refused."""
 
-
-def _is_text(value: object) -> object:
-    if not isinstance(value, str):
-        message = "send a time as text with its offset, like 2027-01-01T10:00:00Z"
-        raise ValueError(message)  # noqa: TRY004 - pydantic turns ValueError into a fault
-    return value
-
-
-def _decision_word(value: object) -> object:
-    return DECISION_WORDS.get(value, value) if isinstance(value, str) else value
-
-
-Word = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_plain)]
-Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_plain)]
-Prose = Annotated[str, Field(max_length=20_000), AfterValidator(_plain)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Moment = Annotated[AwareDatetime, BeforeValidator(_is_text)]
-DecisionWord = Annotated[
-    Literal["approved", "edited", "rejected", "answered", "taken_over"], BeforeValidator(_decision_word)
-]
-
-
-class _In(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=False, populate_by_name=True)
 
 
-class AgentIn(_In):
+class AgentIn(Body):
     name: Name
-    version: Annotated[str, Field(max_length=200), AfterValidator(_plain)] | None = None
+    version: Annotated[str, Field(max_length=200), AfterValidator(plain)] | None = None
 
 
 def _agent(value: object) -> object:
     return {"name": value} if isinstance(value, str) else value
 
 
-AgentField = Annotated[AgentIn, BeforeValidator(_agent)]
+AgentField = Annotated[AgentIn, BeforeValidator(_agent, json_schema_input_type=AgentIn | Name)]
 
 
-class ActionIn(_In):
+class ActionIn(Body):
     """`arguments_schema` is JSON Schema 2020-12."""
 
     tool: Word
@@ -100,35 +79,35 @@ class ActionIn(_In):
     summary: Prose | None = None
 
 
-class QuestionIn(_In):
-    prompt: Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(_plain)]
+class QuestionIn(Body):
+    prompt: Annotated[str, Field(min_length=1, max_length=MAX_PROSE), AfterValidator(plain)]
     options: Annotated[list[Prose], Field(max_length=100)] = []
     answer_schema: dict[str, Any] | None = None
 
 
-class StateIn(_In):
+class StateIn(Body):
     value: Any
     state_schema: dict[str, Any] | None = Field(None, alias="schema")
 
 
-class RequesterIn(_In):
+class RequesterIn(Body):
     slack_user: Annotated[str, Field(pattern=r"^[UW][A-Z0-9]{2,}$", max_length=64)] | None = None
-    email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+$", max_length=320)] | None = None
+    email: Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+$", max_length=320), AfterValidator(plain)] | None = None
     name: Word | None = None
 
 
-class ContextIn(_In):
+class ContextIn(Body):
     """A fact (`label`, `text`), a message (`author`, `text`) or a link (`label`, `url`)."""
 
     kind: Literal["fact", "message", "link"] | None = None
     label: Prose = Field("", validation_alias=AliasChoices("label", "title", "author", "name"))
     text: Prose = Field("", validation_alias=AliasChoices("text", "value", "message", "content"))
-    url: Annotated[str, Field(max_length=3000, pattern=r"^https?://")] | None = Field(
+    url: Annotated[str, Field(max_length=3000, pattern=r"^https?://"), AfterValidator(plain)] | None = Field(
         None, validation_alias=AliasChoices("url", "link")
     )
 
 
-class InterruptIn(_In):
+class InterruptIn(Body):
     """What a paused run asks; see the status machine in `seconder.review`."""
 
     kind: Kind = Kind.TOOL_CALL
@@ -140,12 +119,18 @@ class InterruptIn(_In):
     context: Annotated[list[ContextIn], Field(max_length=50)] = []
     requester: RequesterIn | None = None
     session: Word | None = None
-    environment: Annotated[str, Field(max_length=100), AfterValidator(_plain)] | None = None
+    environment: Annotated[str, Field(max_length=100), AfterValidator(plain)] | None = None
     risk: Share | None = None
     confidence: Share | None = None
     call_id: Word | None = None
     allowed_decisions: list[DecisionWord] = []
     deadline: Moment | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _exact(cls, data: Any) -> Any:
+        check_exact(data)
+        return data
 
     @model_validator(mode="after")
     def _kind_has_its_part(self) -> "InterruptIn":
@@ -173,16 +158,16 @@ class InterruptIn(_In):
             confidence=self.confidence,
             call_id=self.call_id,
             allowed_decisions=tuple(self.allowed_decisions),
-            deadline=None if self.deadline is None else self.deadline.astimezone(UTC),
+            deadline=self.deadline,
         )
 
 
-class PauseIn(_In):
+class PauseIn(Body):
     """A stopped run with its state; the interrupts' agent defaults to the pause's."""
 
     run: Word
-    framework: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_plain)]
-    framework_version: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_plain)]
+    framework: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(plain)]
+    framework_version: Annotated[str, Field(min_length=1, max_length=100), AfterValidator(plain)]
     agent: AgentField
     state: Any
     interrupts: Annotated[list[InterruptIn], Field(min_length=1, max_length=MAX_INTERRUPTS)]
@@ -190,13 +175,15 @@ class PauseIn(_In):
     @model_validator(mode="before")
     @classmethod
     def _agent_for_all(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            check_exact({name: value for name, value in data.items() if name != "state"})
         if isinstance(data, dict) and isinstance(data.get("interrupts"), list) and "agent" in data:
             filled = [{"agent": data["agent"], **one} if isinstance(one, dict) else one for one in data["interrupts"]]
             return {**data, "interrupts": filled}
         return data
 
     def value(self) -> PauseRequest:
-        """Raises: TooLarge."""
+        """Raises: TooLarge, NotCanonical."""
         return PauseRequest(
             run=self.run,
             agent=Agent(name=self.agent.name, version=self.agent.version),
@@ -207,71 +194,27 @@ class PauseIn(_In):
         )
 
 
-class ClaimIn(_In):
-    agents: Annotated[list[Name], Field(min_length=1, max_length=100)]
-    worker: Word
-    pause_id: str | None = None
-    wait: Annotated[float, Field(ge=0, le=60)] = 0
-
-
-class HeartbeatIn(_In):
-    fence: int
-
-
-class FinishIn(_In):
-    fence: int
-    outcome: Literal["finished", "paused_again", "failed"]
-    final_output: Any = None
-    error: Prose | None = None
-    retry: bool = False
-    next_pause: PauseIn | None = None
-
-    @model_validator(mode="after")
-    def _next_goes_with_paused_again(self) -> "FinishIn":
-        if (self.next_pause is not None) != (self.outcome == "paused_again"):
-            message = "`next_pause` goes with the outcome paused_again, and only with it"
-            raise ValueError(message)
-        return self
-
-
-class EffectStartIn(_In):
-    pause_id: str
-    fence: int
-    review_id: str
-    digest: str
-
-
-class EffectEndIn(_In):
-    effect_id: str
-    pause_id: str
-    fence: int
-    status: Literal["succeeded", "failed"]
-    result: Any = None
-    error: Prose | None = None
-
-
-class OutcomeIn(_In):
-    status: Literal["succeeded", "failed"]
-    result: Any = None
-    error: Prose | None = None
-
-
 def read(model: type[Model], value: Json) -> Model:
     """The value as this model. Raises: InvalidInput with every fault."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
-        raise InvalidInput([Fault(_path(fault["loc"]), _sentence(fault["msg"])) for fault in error.errors()]) from None
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        raise InvalidInput(
+            [Fault(path_of(fault["loc"]), sentence_of(fault["msg"])) for fault in faults[:MAX_FAULTS]]
+        ) from None
 
 
-def _path(parts: tuple[int | str, ...]) -> str:
+def path_of(parts: tuple[int | str, ...]) -> str:
+    """A place in a body, as in `interrupts[0].action.arguments`."""
     path = ""
     for part in parts:
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
-    return path or "body"
+    return path[:MAX_PATH] or "body"
 
 
-def _sentence(message: str) -> str:
+def sentence_of(message: str) -> str:
+    """A fault in words, without the library's prefix."""
     return message.removeprefix("Value error, ")
 
 
@@ -284,7 +227,12 @@ def _question(question: QuestionIn) -> Question:
 
 
 def _state_bytes(state: Json) -> bytes:
-    data = json.dumps(state, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    check_depth(state, "state")
+    try:
+        text = json.dumps(state, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (ValueError, TypeError) as error:
+        raise NotCanonical([Fault("state", f"has no JSON form: {error}")]) from None
+    data = text.encode("utf-8", "surrogatepass")
     if len(data) > MAX_RUN_STATE:
         part = "state"
         raise TooLarge(part, MAX_RUN_STATE)
@@ -299,6 +247,15 @@ def state_json(data: bytes) -> Json:
 def iso(at: datetime | None) -> str | None:
     """UTC with milliseconds and a Z."""
     return None if at is None else at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def once(key: str | None, body: Json) -> Once | None:
+    """What makes a submission with this idempotency key count once. Raises: InvalidInput."""
+    if key is None:
+        return None
+    if not 1 <= len(key) <= MAX_KEY or not key.isprintable():
+        raise InvalidInput([Fault("Idempotency-Key", f"send 1 to {MAX_KEY} printable characters")])
+    return Once(key=key, body_digest=fingerprint(body))
 
 
 def fingerprint(body: Json) -> str:
