@@ -62,7 +62,8 @@ class Messages:
             created_at=to_millis(message.created_at),
         )
         same = [messages.c.review_id, messages.c.kind, messages.c.name, messages.c.channel]
-        return self._db.execute(new.on_conflict_do_nothing(index_elements=same)).rowcount == 1
+        added = new.on_conflict_do_nothing(index_elements=same).returning(messages.c.id)
+        return self._db.execute(added).first() is not None
 
     def of_review(self, review_id: str) -> list[Message]:
         """All messages of the review, oldest first."""

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, inspect, text
 
 from seconder.errors import ConfigurationError
 from seconder.store import schema
-from seconder.store.database import make_engine
+from seconder.store.engine import make_engine
 from seconder.store.tables import metadata
 
 INDEXES = {
