@@ -1,6 +1,7 @@
 """Why a case is judged as it is: the verdict, and what became of every rule on the way."""
 
 from decimal import Decimal
+from itertools import takewhile
 from typing import Any
 
 from seconder.decision import Route
@@ -19,14 +20,15 @@ def explain(policy: Policy, case: Case) -> dict[str, Any]:
     reading = policy.read(case)
     verdict = judging.judge(reading, lambda _rule, _need: Decimal(0)).verdict
     answers = {found.rule.name: found.answer for found in reading.findings}
-    capped = {rule.name for rule, _ in reading.reached()[0]} if not (reading.denied or reading.doubt) else set[str]()
+    capped = () if reading.denied or reading.doubt else reading.reached()[0]
+    over = {rule.name for rule, _ in takewhile(lambda entry: entry[0].name != verdict.rule, capped)}
     return {
         "verdict": verdict.kind.value,
         "rule": verdict.rule,
         "because": verdict.because,
         "route": _route(verdict.route),
         "trace": [
-            _entry(rule, _why(rule, answers.get(rule.name), case, verdict.rule, over=rule.name in capped))
+            _entry(rule, _why(rule, answers.get(rule.name), case, verdict.rule, over=rule.name in over))
             | {"matched": answers.get(rule.name) is True, "decided": rule.name == verdict.rule}
             for rule in policy.rules
         ],

@@ -25,15 +25,15 @@ NUMBER = re.compile(r"\d{1,18}(\.\d{1,9})?")
 class Faults:
     """Every fault of all files."""
 
-    found: list[tuple[str, int, Fault]] = field(default_factory=list)
+    found: list[tuple[str, int, int, Fault]] = field(default_factory=list)
 
-    def add(self, file: str, line: int, path: str, message: str) -> None:
+    def add(self, file: str, line: int, path: str, message: str, *, column: int = 0) -> None:
         place = f"{file}:{line}: {path}" if path else f"{file}:{line}"
-        self.found.append((file, line, Fault(place, message)))
+        self.found.append((file, line, column, Fault(place, message)))
 
     def in_order(self) -> list[Fault]:
-        """By file and line."""
-        return [fault for _, _, fault in sorted(self.found, key=lambda entry: entry[:2])]
+        """By file, line and column."""
+        return [found[-1] for found in sorted(self.found, key=lambda found: found[:3])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Spot:
         return f"{self.file}:{self.line}"
 
     def fault(self, message: str) -> None:
-        self.faults.add(self.file, self.line, self.path, message)
+        self.faults.add(self.file, self.line, self.path, message, column=self.node.start_mark.column)
 
     def child(self, node: yaml.Node, step: str) -> "Spot":
         path = f"{self.path}{step}" if step.startswith("[") or not self.path else f"{self.path}.{step}"
@@ -198,7 +198,9 @@ class Spot:
             return words(value)
         except ValueError:
             known = [str(word) for word in words]
-            self.fault(f"{value!r} is not one of {', '.join(known)}; {nearest(value, known)}")
+            close = get_close_matches(value, known, n=1)
+            end = f"did you mean {close[0]!r}?" if close else "choose one of them"
+            self.fault(f"{value!r} is not one of {', '.join(known)}; {end}")
             return default
 
     def _what(self) -> str:

@@ -36,11 +36,12 @@ def read_rule(spot: Spot, routes: Routes) -> Rule | None:
     """The rule, or None where it has no name; whatever is wrong with it is a fault of the file."""
     parts = spot.fields(KEYS, required=["name", "tool", "verdict"])
     name = _name(parts["name"]) if "name" in parts else ""
-    verdict = parts["verdict"].choice(VerdictKind, VerdictKind.ASK) if "verdict" in parts else VerdictKind.ASK
+    likely = VerdictKind.ALLOW if "cap" in parts else VerdictKind.ASK
+    verdict = parts["verdict"].choice(VerdictKind, likely) if "verdict" in parts else likely
     ladder = _ladder(parts["ladder"], routes) if "ladder" in parts else ()
     accepts = "i_accept_auto_allow" in parts and parts["i_accept_auto_allow"].flag()
     _check_auto_allow(parts, ladder, accepts=accepts)
-    if "cap" in parts and "verdict" in parts and verdict is not VerdictKind.ALLOW:
+    if "cap" in parts and verdict is not VerdictKind.ALLOW:
         parts["cap"].fault(f"only an allow rule has a cap, and this one says {verdict}; remove it")
     rule = Rule(
         name=name,
