@@ -16,6 +16,8 @@ from seconder.sandbox.storage import Doc
 
 QUIET_SECONDS = 3.0
 QUEUED = 200
+CLOSING: Doc = {"closing": True}
+POLICY = "default-src 'self'; img-src * data:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
 ROW = ("id", "name", "is_im", "user", "topic", "members")
 
 
@@ -55,7 +57,8 @@ class Page:
                 listener.put_nowait(change)
 
     async def shell(self) -> HTMLResponse:
-        return HTMLResponse(self._shell.render(team=self._workspace.seed.team_name))
+        shell = self._shell.render(team=self._workspace.seed.team_name)
+        return HTMLResponse(shell, headers={"Content-Security-Policy": POLICY, "Cache-Control": "no-store"})
 
     async def state(self, user: str = "") -> Doc:
         """Everything around the messages: people, channels with unread counts, modals, home, the app's badge."""
@@ -96,7 +99,10 @@ class Page:
         try:
             yield "retry: 700\n\n"
             while True:
-                yield f"data: {json.dumps(await self._next(queue))}\n\n"
+                change = await self._next(queue)
+                if change == CLOSING:
+                    return
+                yield f"data: {json.dumps(change)}\n\n"
         finally:
             self._listeners.discard(queue)
 
@@ -109,14 +115,8 @@ class Page:
     def _row(self, channel: Doc, viewer: str) -> Doc:
         storage = self._workspace.storage
         read = (storage.get("read", f"{viewer} {channel['id']}") or {"ts": "0"})["ts"]
-        unread = [m for m in storage.messages(channel["id"], viewer=viewer) if _counts(m, viewer, read)]
         row = {k: channel[k] for k in ROW if k in channel}
-        return row | {"unread": len(unread), "read": read}
-
-
-def _counts(message: Doc, viewer: str, read: str) -> bool:
-    at_top = message.get("thread_ts") in (None, message["ts"])
-    return bool(message["ts"] > read and message.get("user") != viewer and at_top)
+        return row | {"unread": storage.unread(channel["id"], viewer, read), "read": read}
 
 
 def _visible(channel: Doc, viewer: str) -> bool:

@@ -19,7 +19,7 @@ from seconder.sandbox.delivery import Delivery
 from seconder.sandbox.forms import Forms
 from seconder.sandbox.guard import Guard, check_tokens, is_loopback
 from seconder.sandbox.journal import Faults, Journal, Rates
-from seconder.sandbox.page import Page
+from seconder.sandbox.page import CLOSING, Page
 from seconder.sandbox.people_acts import Acts
 from seconder.sandbox.refusal import Refused
 from seconder.sandbox.seed import APP_TOKEN, BOT_TOKEN, DEMO_SEED, SIGNING_SECRET, Seed
@@ -69,6 +69,18 @@ def _link(app: FastAPI, connections: SocketMode) -> None:
         await connections.serve(websocket, ticket)
 
 
+class _Server(uvicorn.Server):
+    """Lets open pages go before it ends, so that nothing has to be cut off."""
+
+    def __init__(self, config: uvicorn.Config, farewell: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._farewell = farewell
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._farewell()
+        await super().shutdown(sockets)
+
+
 class Sandbox:
     """A workspace kept in the file `path`; `port` 0 takes a free one. It listens from `start` to `stop`.
 
@@ -85,6 +97,8 @@ class Sandbox:
         rates: bool = True,
     ) -> None:  # fmt: skip
         check_tokens(bot_token, app_token)
+        if mode == "http" and not request_url:
+            raise ValueError("The sandbox needs a request URL to call the app over HTTP.")
         if not is_loopback(host):
             raise ValueError(f"The sandbox listens on this machine only, not on {host}; use 127.0.0.1.")
         self._listener = _bind(host, port)
@@ -97,7 +111,7 @@ class Sandbox:
         self.acts = Acts(self.workspace, delivery, Journal(clock), url=self.url)
         self.app = build(self.acts, rates=self._rates, bot_token=bot_token, app_token=app_token, advance=advance)
         config = uvicorn.Config(self.app, log_level="error", ws_ping_interval=None, timeout_graceful_shutdown=1)
-        self._server = uvicorn.Server(config)
+        self._server = _Server(config, lambda: self.workspace.changed(CLOSING))
         self._thread = threading.Thread(target=self._serve, name="sandbox", daemon=True)
 
     @property
@@ -141,9 +155,7 @@ class Sandbox:
         work = self.workspace
         if mode == "socket":
             return SocketMode(app_id=work.seed.app_id, fresh=work.fresh, changed=lambda: work.changed({}))
-        if not request_url:
-            raise ValueError("The sandbox needs a request URL to call the app over HTTP.")
-        return Callbacks(request_url, signing_secret, clock=time.time)
+        return Callbacks(request_url or "", signing_secret, clock=time.time)
 
 
 def run(
@@ -161,7 +173,7 @@ def run(
 
 def _bind(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # without it asyncio leaves Nagle on
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))

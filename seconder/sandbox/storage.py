@@ -107,6 +107,16 @@ class Storage:
         )
         return [json.loads(body) | ({"_viewer": seen} if seen else {}) for body, seen in rows]
 
+    def unread(self, channel: str, viewer: str, read: str) -> int:
+        """How many messages outside threads others wrote after `read`."""
+        row = self._db.execute(
+            "SELECT count(*) FROM messages WHERE channel = ? AND ts > ? AND NOT deleted "
+            "AND (viewer IS NULL OR viewer = ?) AND (thread IS NULL OR thread = ts) "
+            "AND json_extract(body, '$.user') <> ?",
+            (channel, read, viewer, viewer),
+        ).fetchone()
+        return int(row[0])
+
     def thread(self, channel: str, root: str) -> list[Doc]:
         """The root and its replies that everybody sees, oldest first."""
         rows = self._db.execute(

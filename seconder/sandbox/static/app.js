@@ -18,7 +18,8 @@ async function refresh() {
   desk.skew = desk.state.now - Date.now() / 1000;
   const known = desk.state.channels.some((c) => c.id === desk.place) || desk.place === HOME;
   if (!known) desk.place = desk.state.channels[0].id;
-  if (desk.place !== HOME) desk.messages = (await get("/page/channel", { user: desk.user, channel: desk.place })).messages;
+  desk.room = desk.place === HOME ? direct()?.id : desk.place;
+  desk.messages = desk.room ? (await get("/page/channel", { user: desk.user, channel: desk.room })).messages : [];
   remember();
   draw();
 }
@@ -89,8 +90,8 @@ function drawTop() {
 function drawMessages() {
   const stream = $("stream");
   if (desk.place === HOME && desk.tab === "home") return drawHome(stream);
-  const shown = desk.place === HOME ? desk.messages.filter((m) => m) : desk.messages;
-  compose($("composer"), channelHere(), null);
+  const shown = desk.messages;
+  compose($("composer"), desk.room, null);
   once("stream", [desk.place, desk.user, shown, [...desk.warnings], desk.state.people.length], () => {
     const low = stream.scrollHeight - stream.scrollTop - stream.clientHeight < 80 || stream.dataset.place !== desk.place;
     const before = stream.scrollTop;
@@ -103,8 +104,6 @@ function drawMessages() {
   });
   drawThread(shown);
 }
-
-const channelHere = () => (desk.place === HOME ? direct()?.id : desk.place);
 
 function drawHome(stream) {
   const view = desk.state.home;
@@ -127,7 +126,7 @@ function drawThread(messages) {
     delete painted.thread;
     return;
   }
-  compose($("thread-composer"), channelHere(), desk.thread);
+  compose($("thread-composer"), desk.room, desk.thread);
   once("thread", [desk.thread, messages, desk.user, [...desk.warnings]], () => {
     const stream = $("thread-stream");
     stream.replaceChildren(...threadNodes(messages, desk.thread, hooks));
@@ -178,8 +177,7 @@ async function go(place) {
 }
 
 async function openHome() {
-  const { channel } = await send("/control/home", { user: desk.user });
-  desk.messages = channel ? (await get("/page/channel", { user: desk.user, channel })).messages : [];
+  await send("/control/home", { user: desk.user });
   await refresh();
 }
 
@@ -199,7 +197,7 @@ function openThread(ts) {
 
 async function markRead(messages) {
   const last = messages.at(-1);
-  const channel = channelHere();
+  const channel = desk.room;
   const read = desk.state.channels.find((c) => c.id === channel)?.read ?? "0";
   if (last && last.ts > read && document.visibilityState === "visible") await send("/page/read", { user: desk.user, channel, ts: last.ts });
 }
@@ -230,7 +228,6 @@ function soon() {
 
 async function update() {
   try {
-    if (desk.place === HOME && direct()) desk.messages = (await get("/page/channel", { user: desk.user, channel: direct().id })).messages;
     await refresh();
   } catch {
     banner("The workspace cannot be reached. Trying again…");

@@ -1,6 +1,6 @@
 // What this page knows, and how it speaks with the workspace.
 
-export const desk = { state: null, user: null, place: null, thread: null, messages: [], tab: "home", warnings: new Map() };
+export const desk = { state: null, user: null, place: null, room: null, thread: null, messages: [], tab: "home", warnings: new Map() };
 
 export async function get(path, query) {
   const answer = await fetch(`${path}?${new URLSearchParams(query)}`, { cache: "no-store" });

@@ -79,6 +79,12 @@ function overflow(e, b, ctx) {
       ctx.act(e, b, { type: "overflow", selected_option: option });
     },
   }, plain(option.text), option.description && h("small", {}, plain(option.description))))));
+  menu.addEventListener("toggle", () => {
+    const list = menu.lastChild;
+    menu.classList.remove("up");
+    const frame = menu.closest(".stream, .modal-body, .home") ?? document.body;
+    if (menu.open) menu.classList.toggle("up", list.getBoundingClientRect().bottom > frame.getBoundingClientRect().bottom);
+  });
   menu.addEventListener("focusout", (event) => { if (!menu.contains(event.relatedTarget)) menu.open = false; });
   menu.addEventListener("keydown", (event) => { if (event.key === "Escape") { event.stopPropagation(); event.preventDefault(); menu.open = false; menu.firstChild.focus(); } });
   return menu;

@@ -13,15 +13,15 @@ export function avatar(user, size = 36) {
 
 function messageContext(message, hooks, inThread) {
   const typed = new Map();
-  const where = `${desk.place} ${message.ts}`;
+  const where = `${desk.room} ${message.ts}`;
   return {
     ...context(), ...hooks,
     id: (b, e) => `${inThread ? "t" : "m"}${message.ts.replace(".", "")}-${b.block_id}-${e.action_id}`,
     get: (block, action) => typed.get(`${block} ${action}`), set: (block, action, entry) => typed.set(`${block} ${action}`, entry),
     error: () => null,
-    suggest: (e, query) => send("/control/suggest", { user: desk.user, channel: desk.place, ts: message.ts, action_id: e.action_id, query }),
+    suggest: (e, query) => send("/control/suggest", { user: desk.user, channel: desk.room, ts: message.ts, action_id: e.action_id, query }),
     act: async (e, b, entry) => {
-      const body = { user: desk.user, channel: desk.place, ts: message.ts, action_id: e.action_id, block_id: b.block_id };
+      const body = { user: desk.user, channel: desk.room, ts: message.ts, action_id: e.action_id, block_id: b.block_id };
       const answer = await send("/control/press", { ...body, entry });
       const warning = said(answer);
       if (warning) desk.warnings.set(where, warning);
@@ -53,7 +53,7 @@ export function messageNode(message, previous, hooks, inThread) {
   const at = Number(message.ts);
   const joined = previous && previous.user === message.user && at - Number(previous.ts) < 300 && !previous._viewer === !message._viewer
     && !message.blocks?.some((b) => b.type === "header") && !message._viewer;
-  const warning = desk.warnings.get(`${desk.place} ${message.ts}`);
+  const warning = desk.warnings.get(`${desk.room} ${message.ts}`);
   return h("article", { class: `message${joined ? " joined" : ""}${message._viewer ? " private" : ""}`, "data-ts": message.ts,
     "aria-label": `${author?.real_name ?? message.user} at ${time(at, ctx)}` },
   h("div", { class: "gutter" }, joined ? h("time", {}, time(at, ctx)) : avatar(author)),
