@@ -57,15 +57,10 @@ def _write(name: str, **line: Any) -> str:
 class Script(Model):
     """A model that goes through the refund step by step, reading where it is from the conversation."""
 
-    async def get_response(
-        self,
-        _instructions: str | None,
-        items: Any,
-        *_: Any,
-        **__: Any,
-    ) -> ModelResponse:
-        said = [{"role": "user", "content": items}] if isinstance(items, str) else list(items)
-        return ModelResponse(output=[_next(said)], usage=Usage(), response_id=None)
+    async def get_response(self, *_: Any, **call: Any) -> ModelResponse:
+        given = call["input"]
+        items = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+        return ModelResponse(output=[_next(items)], usage=Usage(), response_id=None)
 
     def stream_response(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
         """The demo does not stream."""

@@ -24,8 +24,9 @@ def issue_refund(order_id: str, amount: float) -> str:
 class Script(Model):
     """Asks for one refund, then says what it was told."""
 
-    async def get_response(self, _instructions: str | None, items: Any, *_: Any, **__: Any) -> ModelResponse:
-        results = [item for item in items if isinstance(item, dict) and item.get("type") == "function_call_output"]
+    async def get_response(self, *_: Any, **call: Any) -> ModelResponse:
+        given = [] if isinstance(call["input"], str) else call["input"]
+        results = [item for item in given if isinstance(item, dict) and item.get("type") == "function_call_output"]
         if results:
             output = assistant_message(f"Told: {results[-1]['output']}")
         else:
