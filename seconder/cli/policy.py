@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -79,15 +79,17 @@ def explain(
     if as_json:
         emit({name: said[name] for name in ("verdict", "rule", "because", "route")})
         return
-    facts([(name, said[name]) for name in ("verdict", "rule", "because")])
-    route = said["route"]
-    if route:
-        people = "person" if route["approvals"] == 1 else "people"
-        asked = f"{route['approvals']} {people} of {', '.join(route['roles'])} in {route['channel']}"
-        facts([("asks", asked)])
+    facts([*((name, said[name]) for name in ("verdict", "rule", "because")), ("asks", _asked(said["route"]))])
     rows = [(entry["rule"], entry["verdict"], entry["source"], entry["why"]) for entry in said["trace"]]
     print()
     table(("rule", "verdict", "where", "why it did or did not decide"), rows, empty="The policy has no rules.")
+
+
+def _asked(route: dict[str, Any] | None) -> str:
+    if route is None:
+        return ""
+    people = "person" if route["approvals"] == 1 else "people"
+    return f"{route['approvals']} {people} of {', '.join(route['roles'])} in {route['channel']}"
 
 
 def _settings(path: Path | None) -> "Settings":

@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from seconder.cli import audit, database, doctor, keys, policy, queue, reviews, serve, tokens
 from seconder.cli.show import say
-from seconder.errors import ConfigurationError, InvalidInput, NotFound, SeconderError
+from seconder.errors import ConfigurationError, InvalidInput, NotFound, PolicyInvalid, SeconderError
 
 program = typer.Typer(
     help="No agent action without a second.",
@@ -81,6 +81,8 @@ def _failed(error: Exception) -> int:
             return 2
         case NotFound(what="review" | "token" as what, ident=ident):
             say(f"there is no {what} {ident}: `seconder {what}s list` shows those there are")
+        case PolicyInvalid():
+            say(str(error), name=False)  # each line begins with its file and line
         case SeconderError():
             say(str(error))
         case OSError():

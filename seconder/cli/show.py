@@ -17,8 +17,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 
 
 def say(text: str, *, name: bool = True) -> None:
-    """The text is on stderr; terminal controls in it are made visible."""
-    print(visible(f"seconder: {text}" if name else text), file=sys.stderr)
+    """The text is on stderr, each line under our name; terminal controls in it are made visible."""
+    lines = [f"seconder: {line}" if name else line for line in visible(text).splitlines()]
+    print("\n".join(lines), file=sys.stderr)
 
 
 def emit(value: Any) -> None:
@@ -36,6 +37,14 @@ def console() -> Any:
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False, emoji=False)
+
+
+def draw(drawn: Any) -> None:
+    """Something of Rich is on stdout, without the spaces at the ends of its lines."""
+    paper = console()
+    with paper.capture() as capture:
+        paper.print(drawn)
+    print("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 
 def text(value: object, style: str = "") -> Any:
@@ -58,7 +67,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
         drawn.add_column(column, no_wrap=number == 0, overflow="fold")
     for row in shown:
         drawn.add_row(*(text(cell) for cell in row))
-    console().print(drawn)
+    draw(drawn)
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:
@@ -71,7 +80,7 @@ def facts(pairs: Iterable[tuple[str, object]]) -> None:
     for label, value in pairs:
         if value is not None and value != "":
             drawn.add_row(label, text(value))
-    console().print(drawn)
+    draw(drawn)
 
 
 def when(at: datetime | None, now: datetime) -> str:
