@@ -123,6 +123,12 @@ class Sandbox:
     def rates(self, enabled: bool) -> None:
         self._rates.enabled = enabled
 
+    @property
+    def connections(self) -> int:
+        """How many connections the app holds in Socket Mode."""
+        delivery = self.acts.delivery
+        return delivery.connections if isinstance(delivery, SocketMode) else 0
+
     def start(self) -> None:
         """Listen in a background thread; returns when calls are accepted."""
         self._thread.start()

@@ -71,6 +71,10 @@ class SocketMode:
     async def connected(self) -> bool:
         return bool(self._connections)
 
+    @property
+    def connections(self) -> int:
+        return len(self._connections)
+
     async def refresh(self, reason: str = "refresh_requested") -> int:
         """Tell every connection to come back, as Slack does now and then; how many were told."""
         told = list(self._connections)
