@@ -141,6 +141,14 @@ class ResumeRefused(SeconderError):
     """The stored run cannot be resumed as it is (schema, version, missing agent); `reason` says why."""
 
 
+class RunFailed(SeconderError):
+    """The paused run was resumed and failed; `error` says how."""
+
+    def __init__(self, pause_id: str, error: str) -> None:
+        self.pause_id, self.error = pause_id, error
+        super().__init__(f"the run failed after pause {pause_id}: {error}")
+
+
 # --- set-up -------------------------------------------------------------------------------------
 
 

@@ -73,7 +73,7 @@ class Client(Protocol):
         ...
 
     async def submit_pause(self, pause: dict[str, Any]) -> dict[str, Any]:
-        """`{run, framework, framework_version, agent, state, interrupts}` stored in one commit; the pause with its reviews."""
+        """`{run, framework, framework_version, agent, state, interrupts}`, stored in one commit with its reviews."""
         ...
 
     async def pause(self, pause_id: str, *, wait: float = 0) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def connect(url: str | None = None, token: str | None = None) -> Client:
 
     Raises: ConfigurationError where there is no token.
     """
-    from seconder.gate.http import HttpClient  # noqa: PLC0415 - the HTTP library is loaded at first use
+    from seconder.gate.http import HttpClient  # the HTTP library is loaded at first use
 
     address = url or os.environ.get("SECONDER_BASE_URL") or "http://127.0.0.1:8710"
     secret = token or os.environ.get("SECONDER_TOKEN")
