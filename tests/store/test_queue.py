@@ -1,17 +1,13 @@
 """The internal queue: at least once, leased, fenced; one waits and one is worked on per subject."""
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 
 import pytest
 
 from seconder.store.database import Store
 from seconder.store.queue import LONGEST_BACKOFF, MAX_ATTEMPTS, Item, Priority, backoff
-from seconder.store.tx import Tx
 from tests.support.store import LEASE, NOON, SECOND
 
 TOPICS = ("card",)
@@ -232,45 +228,3 @@ def test_errors_are_cleaned_of_what_no_database_holds(store: Store) -> None:
     assert item.error is not None
     assert item.error.startswith("a�b�xxx")
     assert len(item.error) == 8000
-
-
-def test_putting_and_claiming_at_once_loses_no_wish_and_works_on_no_subject_twice(store: Store) -> None:
-    """An item only says "look at the subject": after the last put of a subject, somebody looks once more."""
-    subjects = [f"rv{n}" for n in range(3)]
-    wished, seen, busy = (dict.fromkeys(subjects, 0) for _ in range(3))
-    putting = threading.Event()
-
-    def put_often(number: int) -> None:
-        for turn in range(30):
-            subject = subjects[(number + turn) % 3]
-            wished[subject] += 1
-            store.write(partial(now_put, subject))
-
-    def work() -> None:
-        while not (putting.is_set() and not listed(store)):
-            for item in store.write(lambda tx: tx.queue.claim(TOPICS, worker="w", now=tx.now(), lease=LEASE, limit=2)):
-                busy[item.subject] += 1
-                assert busy[item.subject] == 1
-                seen[item.subject] = wished[item.subject]
-                busy[item.subject] -= 1
-                store.write(partial(end, item))
-
-    def now_put(subject: str, tx: Tx) -> None:
-        tx.queue.put("card", subject, now=tx.now())
-
-    def end(item: Item, tx: Tx) -> None:
-        if item.attempts == 1 and item.id % 3 == 0:
-            assert tx.queue.fail(item, error="", now=tx.now(), due_at=tx.now()) == "queued"
-        else:
-            assert tx.queue.done(item)
-
-    with ThreadPoolExecutor(6) as pool:
-        producers = [pool.submit(put_often, n) for n in range(3)]
-        workers = [pool.submit(work) for _ in range(3)]
-        for job in producers:
-            job.result()
-        putting.set()
-        for job in workers:
-            job.result()
-
-    assert seen == wished

@@ -7,7 +7,7 @@ from tests.support.store import NOON, SECOND
 TOKEN = Token(id="tk1", agent="support", created_at=NOON, revoked_at=None)
 
 
-def add(store: Store, token: Token = TOKEN, secret: str = "s1") -> None:
+def add(store: Store, token: Token, secret: str) -> None:
     store.write(lambda tx: tx.tokens.add(token, secret=secret, webhook_secret=f"whsec_{secret}"))
 
 
@@ -16,7 +16,7 @@ def by_secret(store: Store, secret: str) -> Token | None:
 
 
 def test_a_token_is_found_by_its_secret(store: Store) -> None:
-    add(store)
+    add(store, TOKEN, "s1")
 
     assert by_secret(store, "s1") == TOKEN
     assert by_secret(store, "s2") is None
@@ -24,14 +24,14 @@ def test_a_token_is_found_by_its_secret(store: Store) -> None:
 
 
 def test_the_webhook_secret_is_kept_for_signing(store: Store) -> None:
-    add(store)
+    add(store, TOKEN, "s1")
 
     assert store.read(lambda tx: tx.tokens.webhook_secret("tk1")) == "whsec_s1"
     assert store.read(lambda tx: tx.tokens.webhook_secret("tk2")) is None
 
 
 def test_a_revoked_token_is_not_found_any_more(store: Store) -> None:
-    add(store)
+    add(store, TOKEN, "s1")
     add(store, Token(id="tk0", agent="support", created_at=NOON + SECOND, revoked_at=None), "s2")
 
     assert store.write(lambda tx: tx.tokens.revoke("tk1", NOON))
