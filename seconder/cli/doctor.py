@@ -31,10 +31,8 @@ def doctor(as_json: AsJson = False) -> None:
 
 def _print(check: "Check") -> None:
     sign, style = SIGNS[check.good]
-    line = text(f"{sign} ", style)
-    line.append_text(text(check.name, "bold"))
-    line.append_text(text(f": {check.says}"))
+    line = text(sign, style).append(" ").append_text(text(check.name, "bold"))
+    line.append(": ").append_text(text(check.says))
     if check.fix is not None and check.good is not True:
-        line.append("\n  ")
-        line.append_text(text(f"→ {check.fix}", "dim"))
-    console().print(line)
+        line.append("\n  → ", "dim").append_text(text(check.fix, "dim"))
+    console().print(line, soft_wrap=True)

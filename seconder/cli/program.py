@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = None if arguments is None else [*arguments]
     try:
         said = get_command(program).main(args=given, prog_name="seconder", standalone_mode=False)
+        sys.stdout.flush()
     except typer.TyperException as error:
         return _used_wrongly(error)
     except typer.Abort:
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left in the buffer goes nowhere
-        return 0
+        return 1
     except Exception as error:  # noqa: BLE001 - each becomes a sentence; a bug's traceback is kept for a report
         return _failed(error)
     return said if isinstance(said, int) else 0

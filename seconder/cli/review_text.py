@@ -52,18 +52,16 @@ def since(review: Review, names: dict[str, str], now: datetime) -> str:
 
 
 def described(review: Review, names: dict[str, str], now: datetime) -> Iterator[tuple[str, object]]:
-    """Labels and values; secrets are masked as on the card."""
-    hide, interrupt = masker_of(review), review.interrupt
+    """Labels and values of what stands before the arguments."""
     yield "review", review.id
     yield "status", f"{review.status.value}: {since(review, names, now)}".rstrip(": ")
-    yield "agent", interrupt.agent.name
+    yield "agent", review.interrupt.agent.name
     yield "what", what(review)
-    if review.action is not None:
-        edited = review.decision.action.arguments if isinstance(review.decision, Edited) else None
-        for name, value in review.action.arguments.items():
-            shown = hide.value(value, name)
-            became = "" if edited is None or edited.get(name) == value else f" → {hide.value(edited.get(name), name)}"
-            yield f"  {name}", f"{shown}{became}"
+
+
+def details(review: Review, now: datetime) -> Iterator[tuple[str, object]]:
+    """Labels and values of what stands behind the arguments."""
+    hide, interrupt = masker_of(review), review.interrupt
     yield "why stopped", f"{review.verdict.because} (rule “{review.verdict.rule}”, {review.verdict.source})"
     yield "agent's reason", hide.text(interrupt.reason or "")
     yield "asked", when(review.created_at, now)
@@ -74,6 +72,17 @@ def described(review: Review, names: dict[str, str], now: datetime) -> Iterator[
     yield "environment", interrupt.environment
     yield "digest", review.digest
     yield "pause", review.pause_id
+
+
+def arguments(review: Review) -> Iterator[tuple[str, object]]:
+    """The arguments by their names, with what they were edited to; secrets are masked as on the card."""
+    if review.action is None:
+        return
+    hide, shown = masker_of(review), review.action.arguments
+    edited = review.decision.action.arguments if isinstance(review.decision, Edited) else shown
+    for name in {**shown, **edited}:
+        before, after = hide.value(shown.get(name), name), hide.value(edited.get(name), name)
+        yield name, before if shown.get(name) == edited.get(name) else f"{before} → {after}"
 
 
 def deciders(reviews: Iterable[Review]) -> set[str]:

@@ -9,7 +9,7 @@ import typer
 
 from seconder.bot.text import one_line
 from seconder.cli.opening import desk
-from seconder.cli.review_text import deciders, described, row, since, what
+from seconder.cli.review_text import arguments, deciders, described, details, row, since, what
 from seconder.cli.show import AsJson, emit, emit_line, facts, say, table, when
 from seconder.review import Review, Status
 
@@ -65,6 +65,8 @@ def show(review_id: Ident, as_json: AsJson = False) -> None:
         now, names = people.now(opened), people.names(opened, deciders([review]))
         entries = look.history(opened, review_id)
     facts(described(review, names, now))
+    facts(arguments(review), under="  ")
+    facts(details(review, now))
     print()
     rows = ((when(entry.at, now), entry.kind) for entry in entries)
     table(("when", "what happened"), rows, empty="Its trail is empty.")

@@ -70,16 +70,17 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: st
     draw(drawn)
 
 
-def facts(pairs: Iterable[tuple[str, object]]) -> None:
-    """Labels and values on stdout, one to a line; what is None or empty is left out."""
+def facts(pairs: Iterable[tuple[str, object]], *, under: str = "") -> None:
+    """Labels and values on stdout, one to a line, indented by `under`; what is None or empty is left out."""
     from rich.table import Table
+    from rich.text import Text
 
     drawn = Table.grid(padding=(0, 3, 0, 0))
     drawn.add_column(style="dim", no_wrap=True)
     drawn.add_column(overflow="fold")
     for label, value in pairs:
         if value is not None and value != "":
-            drawn.add_row(label, text(value))
+            drawn.add_row(Text(under).append_text(text(label)), text(value))
     draw(drawn)
 
 

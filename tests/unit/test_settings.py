@@ -20,7 +20,7 @@ def test_nothing_set_gives_the_defaults() -> None:
     assert (settings.host, settings.port, settings.log) == ("127.0.0.1", 8710, "console")
     assert settings.database_url == "sqlite:///seconder.db"
     assert settings.slack_api_url == "https://slack.com/api/"
-    assert settings.policy is settings.keys is settings.token is settings.base_url is settings.demo is None
+    assert (settings.policy, settings.keys, settings.token, settings.base_url, settings.demo) == (None,) * 5
 
 
 def test_an_empty_variable_counts_as_unset() -> None:

@@ -85,11 +85,11 @@ def test_what_looks_like_a_secret_is_masked_in_any_text(text: str, shown: str) -
 def test_a_secret_in_a_traceback_is_masked(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     telemetry.configure("json" if kind == "json" else "console")
     try:
-        raise ValueError("xoxb-123-hidden")
+        int("xoxb-123-hidden")
     except ValueError:
         telemetry.logger("seconder.test").exception("failed")
         logging.getLogger("other").exception("failed")
 
     said = capsys.readouterr().err
-    assert said.count("ValueError: xoxb-***") == 2
+    assert said.count("'xoxb-***'") == 2
     assert "hidden" not in said
