@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from seconder.bot.text import shorten
+
 Element: TypeAlias = dict[str, Any]
 Block: TypeAlias = dict[str, Any]
 
 DATE_FORMAT = "{date_short_pretty} at {time}"
 
+_NOBODY = 40  # characters of what should be a user id and is none
 _USER = re.compile(r"[UW][A-Z0-9]{1,40}")
 _GROUP = re.compile(r"S[A-Z0-9]{1,40}")
 
@@ -30,8 +33,8 @@ def bold(text: str) -> Element:
 
 
 def person(user: str) -> Element:
-    """A mention of a Slack user, or the text itself where it is not a user id."""
-    return {"type": "user", "user_id": user} if _USER.fullmatch(user) else words(user)
+    """A mention of a Slack user, or a short text where it is not a user id."""
+    return {"type": "user", "user_id": user} if _USER.fullmatch(user) else words(shorten(user, _NOBODY))
 
 
 def mention(ident: str) -> Element:

@@ -30,12 +30,12 @@ from seconder.review import ContextItem, Kind, Review
 
 # Escaped characters. Together with the lower half of a card they stay under 10,000: Slack refuses a message
 # somewhere above 11,000 characters over all blocks, and publishes no number.
-NAME = 80  # an agent, a tool, a person, an environment
+NAME = 120  # an agent, a tool, a person, an environment
 BECAUSE = 600
 SAYS = 900
 SAYS_AFTER = 400  # once decided, room is for the decision
 
-LABEL = 60
+LABEL = 80
 ARGUMENT = 240
 ARGUMENTS = 2600
 ARGUMENTS_AFTER = 1200
@@ -74,6 +74,8 @@ def who(view: CardView) -> Block:
     if interrupt.environment:
         asks += [words(" in "), bold(name(interrupt.environment))]
     lines = [line(*asks)]
+    if view.review.editor:
+        lines.append(line(words("Edited by "), person(view.review.editor), words(": somebody else decides.")))
     if view.live and view.eligible_text_mentions:
         lines.append(line(words("Can decide: "), *_eligible(view.eligible_text_mentions)))
     return rich("who", *lines)

@@ -92,14 +92,14 @@ def chunks(text: str, limit: int) -> Iterator[str]:
     """The parts of a visible `text`, each within `limit`, at line ends where possible; joined they are `text`."""
     at = 0
     while at < len(text):
-        window = text[at : at + limit]
-        end = len(window)
-        while size(window[:end]) > limit:
-            end -= max(1, (size(window[:end]) - limit) // 6)
-        if at + end < len(text):
-            end = _whole(window, window.rfind("\n", end // 2, end) + 1 or _before_escape(window, end)) or end
-        yield window[:end]
-        at += end
+        end = min(at + limit, len(text))
+        while (over := size(text[at:end]) - limit) > 0:
+            end -= max(1, over // 6)
+        if end < len(text):
+            better = text.rfind("\n", (at + end) // 2, end) + 1 or _whole(text, _before_escape(text, end))
+            end = better if better > at else end
+        yield text[at:end]
+        at = end
 
 
 def has_rtl(text: str) -> bool:
@@ -164,5 +164,5 @@ def _continues(character: str) -> bool:
 
 def _before_escape(text: str, end: int) -> int:
     begin = text.rfind("⟨", max(0, end - _LONGEST_ESCAPE), end)
-    found = _ESCAPE.match(text, begin) if begin > 0 else None
+    found = _ESCAPE.match(text, begin) if begin >= 0 else None
     return begin if found is not None and found.end() > end else end

@@ -14,7 +14,7 @@ _TEXTS = ("text", "url", "fallback", "value", "alt_text")
 
 def message_faults(message: Any) -> list[str]:
     """Why Slack would refuse this message, or its update."""
-    faults = _schema_faults("message", message.blocks)
+    faults = _block_faults(message.blocks)
     faults += [f"{len(message.blocks)} blocks"] * (len(message.blocks) > 50)
     faults += [f"text of {len(message.text)}"] * (not 0 < len(message.text) <= 3000)
     total = sum(escaped(text) for text in texts(message.blocks))
@@ -24,7 +24,7 @@ def message_faults(message: Any) -> list[str]:
 
 def view_faults(view: dict[str, Any]) -> list[str]:
     """Why Slack would refuse this modal."""
-    faults = _schema_faults("modal", view)
+    faults = _modal_faults(view)
     faults += [f"{len(view['blocks'])} blocks"] * (not 0 < len(view["blocks"]) <= 100)
     titles = [view[part]["text"] for part in ("title", "submit", "close") if part in view]
     faults += [f"title {title!r}" for title in titles if not 0 < len(title) <= 24]
@@ -67,16 +67,41 @@ def labels(message: Any) -> list[str]:
     return [part["text"]["text"] for part in _objects(message.blocks) if part.get("type") == "button"]
 
 
-def _schema_faults(kind: str, value: Any) -> list[str]:
-    empty = {"type": "modal", "title": {"type": "plain_text", "text": "x"}, "blocks": []}
-    home = {"type": "home", "blocks": []}
-    page = {"message": [], "modal": empty, "home": home, kind: json.loads(json.dumps(value))}
-    return [f"{list(error.path)}: {error.message[:200]}" for error in _validator().iter_errors(page)]
+def _block_faults(blocks: list[Any]) -> list[str]:
+    """Each block against the definition of its own type: faster than against any of twenty, and it names the fault."""
+    faults = []
+    for block in json.loads(json.dumps(blocks)):
+        validator = _validators().get(block["type"])
+        errors = validator.iter_errors(block) if validator else [f"unknown block {block['type']}"]
+        faults += [str(error)[:600] for error in errors]
+    return faults
+
+
+def _modal_faults(view: dict[str, Any]) -> list[str]:
+    empty = {**json.loads(json.dumps(view)), "blocks": []}
+    return [error.message[:200] for error in _validator("StrictModal").iter_errors(empty)] + _block_faults(
+        view["blocks"]
+    )
 
 
 @cache
-def _validator() -> Draft7Validator:
-    return Draft7Validator(json.loads(Path(__file__).with_name("blockkit.schema.json").read_text()))
+def _schema() -> dict[str, Any]:
+    schema: dict[str, Any] = json.loads(Path(__file__).with_name("blockkit.schema.json").read_text())
+    return schema
+
+
+def _validator(definition: str) -> Draft7Validator:
+    return Draft7Validator({**_schema(), "$ref": f"#/definitions/{definition}"})
+
+
+@cache
+def _validators() -> dict[str, Draft7Validator]:
+    blocks = {name: body for name, body in _schema()["definitions"].items() if name.endswith("Block")}
+    return {
+        body["properties"]["type"]["const"]: _validator(name)
+        for name, body in blocks.items()
+        if "const" in body.get("properties", {}).get("type", {})
+    }
 
 
 def _limit_faults(blocks: list[Any]) -> list[str]:

@@ -76,7 +76,7 @@ def a_review(**changes: Any) -> Review:
         revision=1,
         interrupt=interrupt,
         verdict=a_verdict(),
-        digest=interrupt.action.digest if interrupt.action else "sha256:" + "0" * 64,
+        digest="sha256:" + "0" * 64,
         created_at=NOON,
         deadline=NOON + timedelta(hours=4),
         deadline_default="expire",
@@ -85,6 +85,8 @@ def a_review(**changes: Any) -> Review:
         agent_token="tok_1",
         requester_user=interrupt.requester.slack_user if interrupt.requester else None,
     )
+    if interrupt.action is not None and "digest" not in changes:
+        changes["digest"] = interrupt.action.digest
     return replace(review, **changes)
 
 
