@@ -12,6 +12,8 @@ from seconder.store.messages import Message
 from seconder.store.queue import Item
 from seconder.store.tx import Tx
 
+__all__ = ["Item", "Message", "Showing"]
+
 TOPICS = (CARD,)
 
 

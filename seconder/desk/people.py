@@ -8,6 +8,8 @@ from seconder.desk.desk import Desk
 from seconder.store.people import Group, Person, Workspace
 from seconder.store.tx import Tx
 
+__all__ = ["Group", "Person", "Seen", "Workspace", "names", "now", "remember", "workspace"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:

@@ -1,0 +1,64 @@
+"""From Slack's payloads to a Press: who, in which workspace, on which card."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from seconder.desk.press import Press
+
+Body = Mapping[str, Any]
+
+
+def pressed(body: Body) -> Press:
+    """A press of a button on a card."""
+    container = body.get("container") or {}
+    return Press(
+        token=str(body["actions"][0].get("value") or ""),
+        team_id=_team(body),
+        enterprise_id=_enterprise(body),
+        user_id=body["user"]["id"],
+        channel_id=(body.get("channel") or {}).get("id") or container.get("channel_id"),
+        ts=(body.get("message") or {}).get("ts") or container.get("message_ts"),
+    )
+
+
+def sent(body: Body) -> Press:
+    """A submitted form, or a press inside a modal; it has no message."""
+    return Press(
+        token=kept(body).token,
+        team_id=_team(body),
+        enterprise_id=_enterprise(body),
+        user_id=body["user"]["id"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a modal keeps of itself."""
+
+    token: str
+    page: int
+
+
+def kept(body: Body) -> Kept:
+    """The card's token and the page; a view that is not ours has an empty token."""
+    try:
+        held = json.loads(body["view"]["private_metadata"])
+    except (KeyError, ValueError):
+        held = None
+    if not isinstance(held, dict):
+        return Kept("", 0)
+    page = held.get("page", 0)
+    return Kept(str(held.get("token", "")), page if isinstance(page, int) else 0)
+
+
+def _team(body: Body) -> str:
+    """The workspace of the person, which in a shared channel is not the workspace of the app."""
+    user = body["user"]
+    return str(user.get("team_id") or (body.get("team") or {}).get("id") or "")
+
+
+def _enterprise(body: Body) -> str | None:
+    enterprise = (body.get("enterprise") or {}).get("id")
+    return None if enterprise is None else str(enterprise)
