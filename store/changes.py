@@ -122,11 +122,14 @@ def _look(engine: Engine, changes: Changes, stop: threading.Event) -> None:
 
 
 def _listen(engine: Engine, changes: Changes, stop: threading.Event) -> None:
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.detach()  # it listens for good: never given back to the pool
-        connection.exec_driver_sql(f"LISTEN {CHANNEL}")
+    connection = engine.raw_connection()
+    try:
+        driver: Any = connection.driver_connection
+        driver.autocommit = True
+        driver.execute(f"LISTEN {CHANNEL}")
         changes.bump()
-        driver: Any = connection.connection.driver_connection
         while not stop.is_set():
             for _notice in driver.notifies(timeout=STOP_POLL, stop_after=1):
                 changes.bump()
+    finally:
+        connection.invalidate()  # it listens for good: never given back to the pool
