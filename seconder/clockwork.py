@@ -52,6 +52,7 @@ class Clockwork:
             timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
         )
         self._stop = threading.Event()
+        self._apart = self._clocks.wall() - self._clocks.monotonic()
         self._guard = threading.Thread(target=self._watch, name="clock-guard", daemon=True)
 
     def start(self) -> None:
@@ -73,11 +74,10 @@ class Clockwork:
         return datetime.fromtimestamp(self._clocks.wall(), tz=UTC)
 
     def _watch(self) -> None:
-        apart = self._clocks.wall() - self._clocks.monotonic()
         while not self._stop.wait(GUARD_EVERY.total_seconds()):
-            jumped = timedelta(seconds=self._clocks.wall() - self._clocks.monotonic() - apart)
+            jumped = timedelta(seconds=self._clocks.wall() - self._clocks.monotonic() - self._apart)
             if abs(jumped) > NUDGE:
-                apart += jumped.total_seconds()
+                self._apart += jumped.total_seconds()
                 self._jumped(jumped)
 
     def _jumped(self, by: timedelta) -> None:

@@ -1,4 +1,4 @@
-"""The HTTP door on a desk of a test: in this process, or served by uvicorn."""
+"""The HTTP door on a desk of a test, served by uvicorn on a port of its own."""
 
 import json
 import os
@@ -11,7 +11,6 @@ from typing import Any
 import httpx
 import uvicorn
 from fastapi import FastAPI
-from fastapi.testclient import TestClient
 
 from seconder.api.app import build_api
 from seconder.desk import tokens
@@ -32,11 +31,11 @@ def bearer(secret: str) -> dict[str, str]:
 
 
 @contextmanager
-def a_door(desk: Desk, agent: str = "shop", **parts: Any) -> Iterator[TestClient]:
-    """A client with a token of this agent, on the application in this process."""
+def a_door(desk: Desk, agent: str = "shop", **parts: Any) -> Iterator[httpx.Client]:
+    """A client with a token of this agent, speaking HTTP to a server of its own."""
     app = build_api(desk, **{"ready": ready, "slack": None, **parts})
-    with TestClient(app, headers=bearer(secret_of(desk, agent)), raise_server_exceptions=False) as client:
-        yield client
+    with served(app) as base, httpx.Client(base_url=base, headers=bearer(secret_of(desk, agent)), timeout=60) as door:
+        yield door
 
 
 @contextmanager
@@ -47,7 +46,7 @@ def served(app: FastAPI) -> Iterator[str]:
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
-        time.sleep(0.01)
+        time.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
         yield f"http://127.0.0.1:{port}"
