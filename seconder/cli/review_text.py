@@ -3,10 +3,14 @@
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from seconder.action import Json
 from seconder.bot.masks import masker_of
 from seconder.cli.show import ago, when
 from seconder.decision import Edited, kind_of
 from seconder.review import Review, Status
+
+DEFAULTS = {"expire": "expires", "reject": "is rejected", "allow": "is allowed"}  # what happens at the deadline
+TOLD = ("kind", "status", "outcome", "by", "why", "reason", "channel", "worker", "error")  # of the trail's payloads
 
 
 def row(review: Review, names: dict[str, str], now: datetime) -> tuple[object, ...]:
@@ -39,7 +43,7 @@ def since(review: Review, names: dict[str, str], now: datetime) -> str:
             needed = "" if route is None or route.approvals == 1 else f"{votes} of {route.approvals} approvals, "
             channel = "" if route is None else f"asked in {route.channel}, "
             delivery = "not delivered, " if review.delivery.value == "undelivered" else ""
-            return f"{delivery}{channel}{needed}{review.deadline_default} {ago(review.deadline, now)}"
+            return f"{delivery}{channel}{needed}{_default(review)} {ago(review.deadline, now)}"
         case Status.DECIDED if review.decision is not None:
             by = ", ".join(names.get(person, person) for person in review.decision.by)
             outcome = "" if review.outcome is None else f", {review.outcome.status.value}"
@@ -66,7 +70,7 @@ def details(review: Review, now: datetime) -> Iterator[tuple[str, object]]:
     yield "agent's reason", hide.text(interrupt.reason or "")
     yield "asked", when(review.created_at, now)
     if review.status is Status.PENDING:
-        yield "deadline", f"{when(review.deadline, now)}, then {review.deadline_default}"
+        yield "deadline", f"{when(review.deadline, now)}, then it {_default(review)}"
     yield "decided", when(review.decided_at, now)
     yield "session", interrupt.session
     yield "environment", interrupt.environment
@@ -85,6 +89,34 @@ def arguments(review: Review) -> Iterator[tuple[str, object]]:
         yield name, before if shown.get(name) == edited.get(name) else f"{before} → {after}"
 
 
+def happened(review: Review, payload: Json, names: dict[str, str]) -> str:
+    """What an entry of the trail says beside its kind; secrets are masked."""
+    if not isinstance(payload, dict):
+        return "its content was purged"
+    hide, said = masker_of(review), []
+    for name in TOLD:
+        value = payload.get(name)
+        if name == "by" and value:
+            people = value if isinstance(value, list) else [value]
+            said.append(f"by {', '.join(names.get(person, str(person)) for person in people)}")
+        elif value:
+            said.append(hide.text(str(value)))
+    return ", ".join(said)
+
+
+def actors(payloads: Iterable[Json]) -> set[str]:
+    """Slack ids of everybody whom these entries of the trail name."""
+    found: set[str] = set()
+    for payload in payloads:
+        by = payload.get("by") if isinstance(payload, dict) else None
+        found |= {by} if isinstance(by, str) else {*(by or ())}
+    return found
+
+
 def deciders(reviews: Iterable[Review]) -> set[str]:
     """Slack ids of everybody who took part in these decisions."""
     return {person for review in reviews if review.decision is not None for person in review.decision.by}
+
+
+def _default(review: Review) -> str:
+    return DEFAULTS.get(review.deadline_default, review.deadline_default)

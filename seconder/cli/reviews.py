@@ -9,7 +9,7 @@ import typer
 
 from seconder.bot.text import one_line
 from seconder.cli.opening import desk
-from seconder.cli.review_text import arguments, deciders, described, details, row, since, what
+from seconder.cli.review_text import actors, arguments, deciders, described, details, happened, row, since, what
 from seconder.cli.show import AsJson, emit, emit_line, facts, say, table, when
 from seconder.review import Review, Status
 
@@ -62,14 +62,15 @@ def show(review_id: Ident, as_json: AsJson = False) -> None:
         if as_json:
             emit(review_json(review, look.run_name(opened, review.run_id)))
             return
-        now, names = people.now(opened), people.names(opened, deciders([review]))
         entries = look.history(opened, review_id)
+        known = deciders([review]) | actors(entry.payload for entry in entries)
+        now, names = people.now(opened), people.names(opened, known)
     facts(described(review, names, now))
     facts(arguments(review), under="  ")
     facts(details(review, now))
     print()
-    rows = ((when(entry.at, now), entry.kind) for entry in entries)
-    table(("when", "what happened"), rows, empty="Its trail is empty.")
+    rows = ((when(entry.at, now), entry.kind, happened(review, entry.payload, names)) for entry in entries)
+    table(("when", "what happened", ""), rows, empty="Its trail is empty.")
 
 
 @program.command()

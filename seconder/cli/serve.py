@@ -1,6 +1,7 @@
 """`seconder up`, `worker`, `demo`, `sandbox`: what runs until it is told to end."""
 
 import errno
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ def up(agents: SomeAgents = None) -> None:
 
     found = opening.settings(beside=False)
     _here()
-    with upkeep.reached(found):
+    with upkeep.reached(found), _until_told():
         app.up(found, agents)
 
 
@@ -42,7 +43,8 @@ def worker(agents: Agents) -> None:
 
     found = opening.settings()
     _here()
-    app.work(found, agents)
+    with _until_told():
+        app.work(found, agents)
 
 
 def demo(script: Script = False, folder: Folder = None, port: Port = 8710, page_port: PagePort = 8711) -> None:
@@ -54,7 +56,7 @@ def demo(script: Script = False, folder: Folder = None, port: Port = 8710, page_
         raise typer.Exit(play(console(), keep=folder))
     from seconder.demo import play as story
 
-    with _ports():
+    with _ports(), _until_told():
         story.demo(console(), folder=folder or story.FOLDER, workspace_port=page_port, port=port)
 
 
@@ -71,8 +73,24 @@ def sandbox(port: SandboxPort = 8711, data: Data = Path("seconder-workspace.db")
             name=False,
         )
 
-    with _ports():
+    with _ports(), _until_told():
         run(data, port, ready=ready)
+
+
+@contextmanager
+def _until_told() -> Iterator[None]:
+    """SIGINT and SIGTERM end the block in good order: uvicorn raises them again when it has stopped."""
+
+    def told(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, told)
+    try:
+        yield
+    except KeyboardInterrupt:
+        return
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

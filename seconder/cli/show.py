@@ -11,6 +11,7 @@ import typer
 from seconder.bot.text import one_line, visible
 
 PIPED_WIDTH = 250  # columns where nobody looks: nothing is cut off
+LABEL_WIDTH = 14  # so that several lists stand under each other
 UNITS = ((timedelta(days=2), "d", 86400), (timedelta(hours=2), "h", 3600), (timedelta(minutes=2), "min", 60))
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
@@ -76,7 +77,7 @@ def facts(pairs: Iterable[tuple[str, object]], *, under: str = "") -> None:
     from rich.text import Text
 
     drawn = Table.grid(padding=(0, 3, 0, 0))
-    drawn.add_column(style="dim", no_wrap=True)
+    drawn.add_column(style="dim", no_wrap=True, min_width=LABEL_WIDTH)
     drawn.add_column(overflow="fold")
     for label, value in pairs:
         if value is not None and value != "":
@@ -95,5 +96,5 @@ def ago(at: datetime, now: datetime) -> str:
     if away < timedelta(seconds=1):
         return "now"
     size, seconds = next(((unit, each) for least, unit, each in UNITS if away >= least), ("s", 1))
-    count = f"{away.total_seconds() // seconds:.0f} {size}"
+    count = f"{away.total_seconds() / seconds:.0f} {size}"
     return f"{count} ago" if at <= now else f"in {count}"
