@@ -9,19 +9,18 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-import structlog
-
 from seconder.errors import ConfigurationError, LeaseLost, NotFound, SeconderError
 from seconder.faults import crash_point
 from seconder.frameworks import Agents, Factory, Finished, PausedAgain
-from seconder.frameworks.lease import Ended, resume
+from seconder.frameworks.lease import Ended, resume, trace
 from seconder.gate import Claim, Client
+from seconder.telemetry import logger
 
 POLL = 20.0  # seconds a claim waits for a decided pause
 FIRST_DELAY, LONGEST_DELAY = 0.5, 15.0  # seconds after trouble with the server
 GRACE = 8.0  # seconds that runs get to end when the worker is stopped
 
-log = structlog.get_logger()
+log = logger("seconder.worker")
 
 
 def load_agents(place: str) -> dict[str, Factory]:
@@ -129,8 +128,8 @@ class Worker:
             known.warning("worker.lease_lost", why=str(error))
         except SeconderError as error:
             known.warning("worker.not_finished", why=str(error))
-        except Exception:  # noqa: BLE001 - the lease ends and the pause is claimed again
-            known.exception("worker.not_finished")
+        except Exception as error:  # noqa: BLE001 - the lease ends and the pause is claimed again
+            known.error("worker.not_finished", why=f"{type(error).__name__}: {error}", traceback=trace(error))
         else:
             known.info("worker.finished", **_said(ended))
 

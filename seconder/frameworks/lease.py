@@ -5,18 +5,18 @@ claim ─> resume ─┬─ finished, paused_again, failed ─> finish, with the
 """
 
 import asyncio
+import traceback
 from dataclasses import dataclass
 from typing import Any
-
-import structlog
 
 from seconder.errors import ConfigurationError, EffectUncertain, LeaseLost, ResumeRefused, SeconderError, Unreachable
 from seconder.faults import crash_point
 from seconder.frameworks import Adapter, Factory, Failed, Finished, PausedAgain, Resumed, adapter
 from seconder.frameworks.words import error_text
 from seconder.gate import HEARTBEAT, LEASE, Claim, Client
+from seconder.telemetry import logger
 
-log = structlog.get_logger()
+log = logger("seconder.frameworks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +63,16 @@ async def _resume(client: Client, claim: Claim, factory: Factory) -> Resumed:
         known.warning("resume.interrupted", why=str(error))
         return Failed(str(error), retry=True)
     except SeconderError as error:
-        known.exception("resume.failed")
+        known.error("resume.failed", why=str(error), traceback=trace(error))
         return Failed(str(error), retry=False)
     except Exception as error:  # noqa: BLE001 - an agent may raise anything; it is logged and becomes the outcome
-        known.exception("resume.failed")
+        known.error("resume.failed", why=error_text(error), traceback=trace(error))
         return Failed(error_text(error), retry=using is None or using.may_pass(error))
+
+
+def trace(error: BaseException) -> str:
+    """The traceback as text, without the values of variables: they may be secret."""
+    return "".join(traceback.format_exception(error))
 
 
 async def _beat(client: Client, claim: Claim) -> None:

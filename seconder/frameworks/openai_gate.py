@@ -67,11 +67,10 @@ class Gate:
         if started.verdict == "told":
             return started.result
         if started.verdict == "run":
-            output, failed = await self._run(started, tool, context)
+            output = await self._run(started, tool, context)
         else:
-            failed = started.error is not None
-            output = f"It ran before and failed: {started.error}" if failed else started.result
-        return output if failed else _with_notice(output, _notice(review, started, arguments))
+            output = started.result if started.error is None else f"It ran before and failed: {started.error}"
+        return _with_notice(output, _notice(review, started, arguments))
 
     async def _start(self, review: dict[str, Any], digest: str) -> EffectStart:
         try:
@@ -84,8 +83,8 @@ class Gate:
             self.stopped = error
             raise
 
-    async def _run(self, started: EffectStart, tool: FunctionTool, context: ToolContext[Any]) -> tuple[Any, bool]:
-        """The output and whether it is a failure; either is in the ledger."""
+    async def _run(self, started: EffectStart, tool: FunctionTool, context: ToolContext[Any]) -> Any:
+        """The output, or the tool's own words about its failure; the ledger has either."""
         arguments = json.dumps(started.arguments, ensure_ascii=False)
         context._function_tool_arguments = None  # what the SDK prepared are the model's arguments  # noqa: SLF001
         try:
@@ -98,13 +97,13 @@ class Gate:
             told = await _told(tool, context, error)
             if told is None:
                 raise
-            return told, True
+            return told
         if self.stopped is not None:
             raise self.stopped
         crash_point("worker.effect_ran")
         result = PAUSED_INSIDE if _goes_on_inside(tool, context) else words.recordable(json_value(output))
         await self._end(started, status="succeeded", result=result)
-        return output, False
+        return output
 
     async def _end(self, started: EffectStart, *, status: str, result: Any = None, error: str | None = None) -> None:
         lease = {"pause_id": self._claim.pause["id"], "fence": self._claim.fence}
