@@ -12,6 +12,7 @@ from seconder.bot.listeners import Hands, listen
 from seconder.bot.people import Refresher
 from seconder.desk import people
 from seconder.desk.desk import Desk
+from seconder.errors import NotFound
 
 THREADS = 32  # Bolt's own five starve when presses come together
 
@@ -25,10 +26,10 @@ def build_app(desk: Desk, client: WebClient, refresher: Refresher, *, signing_se
     """
     executor = ThreadPoolExecutor(THREADS, thread_name_prefix="bolt")
 
-    def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult | None:
+    def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
         workspace = people.workspace(desk)
         if workspace is None:
-            return None
+            raise NotFound("workspace", team_id or "")
         return AuthorizeResult(
             enterprise_id=enterprise_id,
             team_id=team_id,

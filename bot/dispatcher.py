@@ -74,8 +74,8 @@ class Dispatcher:
             seen = self._desk.store.changes.count
             try:
                 worked = self.work_once()
-            except Exception as error:
-                log.error("dispatcher.failed", exc_info=error)
+            except Exception:
+                log.exception("dispatcher.failed")
                 self._stop.wait(IDLE)
                 continue
             if not worked:
@@ -91,10 +91,10 @@ class Dispatcher:
         except Later as later:
             delivery.failed(self._desk, item, error=later.why, wait=later.wait, counts=later.counts)
         except Exception as error:
-            log.error("dispatcher.item_failed", review=item.subject, attempts=item.attempts, exc_info=error)
+            log.exception("dispatcher.item_failed", review=item.subject, attempts=item.attempts)
             what = delivery.failed(self._desk, item, error=f"{type(error).__name__}: {error}")
             if what == "dead":
-                log.error("dispatcher.dead_letter", review=item.subject, note="see `seconder queue list`")
+                log.warning("dispatcher.dead_letter", review=item.subject, note="see `seconder queue list`")
         else:
             delivery.done(self._desk, item)
 

@@ -5,6 +5,7 @@ signature; both are refused here with 401 and 400. Bodies are never logged.
 """
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -27,7 +28,9 @@ class SlackEvents:
         if scope["type"] != "http":
             return
         body = await _body(receive)
-        headers = {name.decode("latin-1").lower(): [value.decode("latin-1")] for name, value in scope["headers"]}
+        headers: dict[str, str | Sequence[str]] = {
+            name.decode("latin-1").lower(): [value.decode("latin-1")] for name, value in scope["headers"]
+        }
         answer = _refusal(body, headers)
         if answer is None and body is not None:
             self._threads = self._threads or anyio.CapacityLimiter(THREADS)
@@ -49,7 +52,7 @@ async def _body(receive: Any) -> bytes | None:
             return b"".join(parts)
 
 
-def _refusal(body: bytes | None, headers: dict[str, list[str]]) -> BoltResponse | None:
+def _refusal(body: bytes | None, headers: Mapping[str, str | Sequence[str]]) -> BoltResponse | None:
     if body is None:
         return BoltResponse(status=413)
     timestamp = headers.get("x-slack-request-timestamp", [""])[0]

@@ -74,7 +74,7 @@ class Posting:
         except (SlackApiError, OSError) as error:
             said = trouble(error)
             if said.certain and said.error in LAYOUT and plain is not None:
-                log.error("dispatcher.layout_refused", review=message.review_id, error=said.error)
+                log.warning("dispatcher.layout_refused", review=message.review_id, error=said.error)
                 delivery.not_posted(self._desk, message.id, error=said.error)
                 self.post(message, plain, thread=thread)
                 return
@@ -200,7 +200,7 @@ class Posting:
                 return
 
     def _page(self, channel_id: str, thread: str | None, cursor: str) -> Any:
-        asked = {"channel": channel_id, "limit": PAGE, "cursor": cursor, "include_all_metadata": True}
+        asked: dict[str, Any] = {"channel": channel_id, "limit": PAGE, "cursor": cursor, "include_all_metadata": True}
         if thread is None:
             return self._client.conversations_history(**asked)
         return self._client.conversations_replies(ts=thread, **asked)

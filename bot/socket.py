@@ -20,9 +20,9 @@ class Socket:
 
     def start(self) -> None:
         """The connection is made."""
-        self._handler.connect()
+        self._handler.connect()  # type: ignore[no-untyped-call]
         log.info("socket.connected")
 
     def stop(self) -> None:
         """No press arrives any more."""
-        self._handler.close()
+        self._handler.close()  # type: ignore[no-untyped-call]

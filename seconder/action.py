@@ -95,7 +95,7 @@ def parse_json(text: str | bytes, *, path: str = "body") -> Json:
         raise _refuse(path, f"{name} is not JSON; send a number or null")
 
     def integer(digits: str) -> int:
-        if len(digits) > MAX_INTEGER_DIGITS:
+        if len(digits.lstrip("-")) > MAX_INTEGER_DIGITS:
             raise _refuse(path, f"an integer has more than {MAX_INTEGER_DIGITS} digits")
         return int(digits)
 
@@ -132,7 +132,7 @@ def _encode(value: Json, path: str, depth: int) -> Json:
 def _encode_integer(value: int, path: str) -> Json:
     if abs(value) <= MAX_SAFE_INTEGER:
         return value
-    if value.bit_length() > MAX_INTEGER_DIGITS * 3:
+    if abs(value) >= 10**MAX_INTEGER_DIGITS:
         raise _refuse(path, f"an integer has more than {MAX_INTEGER_DIGITS} digits")
     return {BIG_INTEGER: str(value)}
 

@@ -13,11 +13,12 @@ import os
 import secrets
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import structlog
 import uvicorn
@@ -40,6 +41,8 @@ from seconder.settings import Settings
 from seconder.store import schema
 from seconder.store.database import Store
 from seconder.worker import Worker, load_agents
+
+Factory: TypeAlias = Callable[[], Any]  # makes an agent
 
 ID_BYTES = 16  # 128 random bits
 REFRESH_EVERY = timedelta(seconds=30)
@@ -125,10 +128,10 @@ def running(settings: Settings, agents: str | None, *, offset_allowed: bool = Fa
         yield _start(settings, desk, factories, stack)
 
 
-def _start(settings: Settings, desk: Desk, factories: Mapping[str, object], stack: ExitStack) -> Running:
-    from seconder.api.app import build_api  # noqa: PLC0415 - FastAPI takes a third of a second to import
+def _start(settings: Settings, desk: Desk, factories: Mapping[str, Factory], stack: ExitStack) -> Running:
+    from seconder.api.app import build_api
 
-    client = make_client(settings.slack_bot_token, settings.slack_api_url)
+    client = make_client(settings.slack_bot_token or "", settings.slack_api_url)
     refresher = Refresher(desk, client)
     refresher.refresh_workspace()
     bolt = build_app(desk, client, refresher, signing_secret=settings.slack_signing_secret)
@@ -193,8 +196,8 @@ def work(settings: Settings, agents: str) -> None:
     asyncio.run(_work(client, factories))
 
 
-async def _work(client: Client, factories: Mapping[str, object]) -> None:
-    import signal  # noqa: PLC0415 - only a process of its own handles signals
+async def _work(client: Client, factories: Mapping[str, Factory]) -> None:
+    import signal
 
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -204,7 +207,7 @@ async def _work(client: Client, factories: Mapping[str, object]) -> None:
 
 
 @contextmanager
-def _worker_thread(client: Client, factories: Mapping[str, object]) -> Iterator[None]:
+def _worker_thread(client: Client, factories: Mapping[str, Factory]) -> Iterator[None]:
     """A worker in a thread with its own event loop, so that agents never hold up the door."""
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()

@@ -30,7 +30,7 @@ log = structlog.get_logger("seconder.clockwork")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clocks:
-    """What time it is: on the wall, and for measuring."""
+    """What the guard compares."""
 
     wall: Callable[[], float] = time.time
     monotonic: Callable[[], float] = time.monotonic
@@ -59,7 +59,7 @@ class Clockwork:
         """Every job runs for the first time now."""
         for name, (every, job) in self._jobs.items():
             self._scheduler.add_job(
-                _logged(name, job), "interval", seconds=every.total_seconds(), id=name, next_run_time=self._now()
+                _logged(name, job), "interval", seconds=every.total_seconds(), id=name, next_run_time=_now()
             )
         self._scheduler.start()
         self._guard.start()
@@ -69,9 +69,6 @@ class Clockwork:
         self._stop.set()
         self._guard.join()
         self._scheduler.shutdown(wait=True)
-
-    def _now(self) -> datetime:
-        return datetime.fromtimestamp(self._clocks.wall(), tz=UTC)
 
     def _watch(self) -> None:
         while not self._stop.wait(GUARD_EVERY.total_seconds()):
@@ -84,7 +81,7 @@ class Clockwork:
         if abs(by) > JUMP:
             log.warning("clock.jumped", seconds=round(by.total_seconds()), note="deadlines go by the database's clock")
         for name in self._jobs:
-            self._scheduler.modify_job(name, next_run_time=self._now())
+            self._scheduler.modify_job(name, next_run_time=_now())
 
 
 def sweep(desk: Desk) -> int:
@@ -112,3 +109,8 @@ def _logged(name: str, job: Callable[[], object]) -> Callable[[], None]:
             log.exception("clock.job_failed", job=name)
 
     return run
+
+
+def _now() -> datetime:
+    """By the clock that the scheduler itself goes by."""
+    return datetime.now(tz=UTC)

@@ -16,7 +16,7 @@ def upgrade(as_json: AsJson = False) -> None:
     """Bring the database to the newest schema; it is made where there is none."""
     from seconder.desk import upkeep
 
-    found = settings()
+    found = settings(beside=False)
     applied = upkeep.upgrade(found)
     if as_json:
         emit({"database": found.database, "applied": applied})
@@ -31,7 +31,7 @@ def check(as_json: AsJson = False) -> None:
     """Say whether the database is up to date and whole; exit code 1 if not."""
     from seconder.desk import upkeep
 
-    found = settings()
+    found = settings(beside=False)
     condition = upkeep.check(found)
     if as_json:
         pending, broken = [*condition.pending], [*condition.broken]
@@ -51,7 +51,7 @@ def backup(path: Annotated[Path, typer.Argument(help="The file to write.")], as_
     """Copy a SQLite database while it is in use."""
     from seconder.desk import upkeep
 
-    size = upkeep.backup(settings(), path)
+    size = upkeep.backup(settings(beside=False), path)
     if as_json:
         emit({"path": str(path), "bytes": size})
     else:

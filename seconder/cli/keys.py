@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from seconder.cli.opening import desk
+from seconder.cli.opening import desk, settings
 from seconder.cli.show import AsJson, console, emit, say
 
 program = typer.Typer(help="The keys under which stored secrets are sealed.", no_args_is_help=True)
@@ -34,7 +34,10 @@ def rotate(as_json: AsJson = False) -> None:
 
     from seconder.desk.rotate import rotate as seal_again
 
-    with desk() as opened, Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
+    with (
+        desk(settings(beside=False)) as opened,
+        Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress,
+    ):
         task = progress.add_task("sealing", total=None)
         rows = seal_again(opened, lambda done, total: progress.update(task, completed=done, total=total))
     if as_json:

@@ -10,12 +10,12 @@ from pathlib import Path
 from seconder import app
 from seconder.demo.refund_desk import FOLDER
 from seconder.keyring import new_key
+from seconder.sandbox.seed import APP_TOKEN, BOT_TOKEN
 from seconder.settings import Settings, read
 
 AGENTS = "seconder.demo.refund_desk:AGENTS"
-BOT_TOKEN = "xoxb-sandbox"  # noqa: S105 - the local workspace's own
-APP_TOKEN = "xapp-sandbox"  # noqa: S105
 SETTINGS_FILE = "demo.env"
+TRACING = "OPENAI_AGENTS_DISABLE_TRACING"  # of the agents' SDK
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Place:
             "SLACK_APP_TOKEN": APP_TOKEN,
             "SECONDER_SLACK_API_URL": f"{self.workspace_url}/api/",
             FOLDER: str(self.folder),
+            TRACING: "1",  # nothing leaves the machine
         }
 
     def settings(self, environ: Mapping[str, str]) -> Settings:
@@ -75,7 +76,7 @@ def prepare(folder: Path, *, workspace_port: int, port: int, policy: str | None 
     settings_file.touch(mode=0o600)
     settings_file.write_text("\n".join(lines) + "\n")
     app.migrate(place.environment()["SECONDER_DATABASE_URL"])
-    os.environ[FOLDER] = str(folder)
+    os.environ |= {name: place.environment()[name] for name in (FOLDER, TRACING)}
     return place
 
 

@@ -7,6 +7,7 @@ import threading
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 import structlog
@@ -74,7 +75,7 @@ async def _serve_customers(desk: Desk, place: Place) -> None:
         await look.wait(desk, partial(_open_reviews, desk, case), operator.not_, ALL_DAY)
 
 
-def about(case: Case) -> dict[str, object]:
+def about(case: Case) -> dict[str, Any]:
     """What every request of this case says beside the action."""
     facts = [
         {"label": "Customer", "text": f"{case.customer}, {case.person}"},

@@ -12,7 +12,8 @@ from typing import Self
 
 import httpx
 
-from seconder.demo.place import AGENTS, Place
+from seconder.demo.place import AGENTS, TRACING, Place
+from seconder.demo.refund_desk import FOLDER
 
 START_SECONDS = 60.0
 
@@ -37,7 +38,7 @@ class Processes:
 
     def worker(self, place: Place, secret: str) -> None:
         """A worker is starting: it has a token and no database."""
-        needed = {name: value for name, value in place.environment().items() if name == "SECONDER_DEMO_FOLDER"}
+        needed = {name: value for name, value in place.environment().items() if name in {FOLDER, TRACING}}
         self._start(
             "worker",
             ["worker", "--agents", AGENTS],

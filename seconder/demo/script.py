@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -70,9 +71,8 @@ class Story:
     def _refusals(self) -> None:
         for person, who in ((RILEY, "the requester"), (OLGA, "somebody outside finance")):
             card = self._slack.card("refunds", "240")
-            before = len(self._slack.private(person))
             self._slack.press(person, card, "Approve")
-            self._eventually(f"{who} is refused in private", lambda p=person, b=before: self._slack.private(p)[b:])
+            self._eventually(f"{who} is refused in private", partial(self._slack.private, person))
         self._check("the request is still pending", self._review("issue_refund").status == "pending")
 
     def _edit_and_kill(self) -> None:

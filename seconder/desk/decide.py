@@ -4,7 +4,7 @@ Refused presses are recorded too: the refusal is committed, then raised.
 """
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from seconder.action import Action, Json
 from seconder.decision import (
@@ -125,7 +125,7 @@ def _decide(desk: Desk, tx: Tx, review: Review, press: Press, choice: Choice) ->
         raise DeadlinePassed(review.id, review.deadline)
     _check_offered(review, choice)
     check_eligible(desk, tx, review, team_id=press.team_id, user_id=press.user_id)
-    who = {"by": (press.user_id,), "source": Source.PERSON, "at": now}
+    who: dict[str, Any] = {"by": (press.user_id,), "source": Source.PERSON, "at": now}
     match choice:
         case Approve():
             check_approvable(tx, review, user_id=press.user_id)

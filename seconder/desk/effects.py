@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 from seconder.action import Action, Json, canonical
 from seconder.decision import (
@@ -245,7 +246,7 @@ def _start(desk: Desk, tx: Tx, review: Review, action: Action, *, fence: int) ->
 
 
 def _again(tx: Tx, effect: Effect, action: Action, fence: int) -> Started:
-    said = {"effect_id": effect.id, "key": effect.key, "action": action}
+    said: dict[str, Any] = {"effect_id": effect.id, "key": effect.key, "action": action}
     ended = effect.result or {}
     match effect.state:
         case EffectState.SUCCEEDED | EffectState.FAILED:

@@ -47,7 +47,9 @@ def check_approvable(tx: Tx, review: Review, *, user_id: str) -> None:
 
 def still_eligible(desk: Desk, tx: Tx, review: Review, people: Iterable[str], team_id: str) -> tuple[str, ...]:
     """Those of the people who may decide it now, in their order. Raises: StaleFacts."""
-    kept, stale_people, stale_groups = [], set(), set()
+    kept: list[str] = []
+    stale_people: set[str] = set()
+    stale_groups: set[str] = set()
     for user_id in people:
         try:
             check_eligible(desk, tx, review, team_id=team_id, user_id=user_id)

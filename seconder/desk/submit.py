@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from seconder.action import Json
 from seconder.decision import Approved, Decision, Default, DefaultKind, Source, Verdict, VerdictKind
@@ -276,7 +276,7 @@ def _check_agent(caller: Token, agent: Agent) -> None:
         raise InvalidInput([fault])
 
 
-def _once(once: Once | None) -> dict[str, str]:
+def _once(once: Once | None) -> dict[str, Any]:
     return {} if once is None else {"idempotency_key": once.key, "body_digest": once.body_digest}
 
 

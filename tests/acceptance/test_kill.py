@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from seconder.demo.people import Card
 from seconder.desk import look, tokens
 from seconder.desk.desk import Desk
 from seconder.desk.effects import HAPPENED, NOT_HAPPENED
@@ -81,7 +82,7 @@ def go_through(living: Living, desk: Desk, secret: str, point: str) -> None:
         assert living.dead()
     revive(living)
     living.eventually("the review is stored", lambda: refund_review(desk))
-    living.eventually("a card", lambda: revive(living) or living.people.card(channel, "Approve"))
+    living.eventually("a card", lambda: alive_card(living, channel))
     while (review := refund_review(desk)) is not None and review.status is Status.PENDING:
         press(living, channel, person)
         revive(living)
@@ -98,6 +99,11 @@ def go_through(living: Living, desk: Desk, secret: str, point: str) -> None:
     assert len(cards) == 1
     assert living.process is not None
     assert living.dead() is False
+
+
+def alive_card(living: Living, channel: str) -> Card | None:
+    revive(living)
+    return living.people.card(channel, "Approve")
 
 
 def press(living: Living, channel: str, person: str) -> None:

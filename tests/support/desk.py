@@ -146,7 +146,7 @@ def press_on(desk: Desk, review_id: str, user: str, **changes: Any) -> Press:
     card = cards[-1]
     if card.ts is None:
         post_card(desk, review_id)
-        card = desk.store.read(lambda tx: tx.messages.by_token(card.token or ""))
+        card = desk.store.read(lambda tx: [m for m in tx.messages.of_review(review_id) if m.kind == "card"])[-1]
     values = {
         "token": card.token,
         "team_id": TEAM,
