@@ -60,7 +60,7 @@ def build_app(desk: Desk, client: WebClient, refresher: Refresher, *, signing_se
 
 
 def _quiet_logger() -> logging.Logger:
-    """Bolt logs whole bodies at INFO where a signature is wrong; those hold secrets."""
+    """Bolt logs whole bodies at INFO where a signature is wrong, and at WARNING every event that nobody takes."""
     logger = logging.getLogger("seconder.bolt")
-    logger.setLevel(logging.WARNING)
+    logger.setLevel(logging.ERROR)
     return logger

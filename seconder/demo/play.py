@@ -54,8 +54,9 @@ def demo(console: Console, *, folder: Path = FOLDER, workspace_port: int = 8711,
 
 def _greet(console: Console, place: Place) -> None:
     console.print(f"\n  [bold]Open {place.workspace_url}[/bold] and look into #refunds.\n")
-    console.print("  You are Alice from finance. Press Edit…, put 120, send: the refund happens once.")
-    console.print("  As Riley, for whom the agent acts, you cannot approve. +30 min shows an escalation.")
+    console.print("  As Riley, for whom the agent acts, press Approve: you are refused.")
+    console.print("  Switch to Alice from finance, press Edit…, put 120, send: the refund happens once.")
+    console.print("  Leave the next request alone and press +30 min: it escalates.")
     console.print(f"  Everything is kept in {place.folder}; stop with Ctrl-C, or kill -9 it and start again.\n")
 
 
