@@ -68,8 +68,8 @@ def canonical(value: Json, *, path: str = "action", limit: int = MAX_ARGUMENTS) 
 
 
 def from_canonical(data: bytes) -> Json:
-    """The value whose canonical form is `data`."""
-    return json.loads(data, object_hook=_decode_object)
+    """The value whose canonical form is `data`; digits beyond the exact integers were a float and become one."""
+    return json.loads(data, object_hook=_decode_object, parse_int=_decode_digits)
 
 
 def digest_of(data: bytes) -> str:
@@ -160,6 +160,11 @@ def _decode_object(value: dict[str, Json]) -> Json:
     if value.keys() == {BIG_INTEGER}:
         return int(value[BIG_INTEGER])
     return value
+
+
+def _decode_digits(digits: str) -> int | float:
+    value = int(digits)
+    return value if abs(value) <= MAX_SAFE_INTEGER else float(digits)
 
 
 def _refuse(path: str, message: str) -> NotCanonical:
