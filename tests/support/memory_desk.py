@@ -91,6 +91,15 @@ class MemoryDesk:
         self.now += seconds
         await self._wake()
 
+    async def until(self, enough: Callable[[], bool]) -> None:
+        """Returns once this is so."""
+        async with self._changed:
+            await self._changed.wait_for(enough)
+
+    async def asked(self, call_id: str) -> None:
+        """Returns once there is a review of this call."""
+        await self.until(lambda: any(review["call_id"] == call_id for review in self.reviews))
+
     async def steal(self, pause_id: str) -> None:
         """Another worker has the lease from now on."""
         lease = self.leases[pause_id]
@@ -149,6 +158,7 @@ class MemoryDesk:
     async def heartbeat(self, pause_id: str, *, fence: int) -> None:
         self._check(pause_id, fence).until = self.now + LEASE
         self.heartbeats += 1
+        await self._wake()
 
     async def finish(self, pause_id: str, *, fence: int, outcome: str, **said: Any) -> dict[str, Any]:
         lease = self._check(pause_id, fence)

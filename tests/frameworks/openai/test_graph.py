@@ -150,7 +150,7 @@ class Shop(MCPServer):
 
     async def list_tools(self, *_: Any, **__: Any) -> list[Tool]:
         schema = {"type": "object", "properties": {"item": {"type": "string"}}, "required": ["item"]}
-        return [Tool(name="order", description="Order an item.", inputSchema=schema)]
+        return [Tool(name="order", description="Order an item.", input_schema=schema)]
 
     async def call_tool(self, tool_name: str, arguments: dict[str, Any] | None, *_: Any, **__: Any) -> CallToolResult:
         write(tool_name, **(arguments or {}))

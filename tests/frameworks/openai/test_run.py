@@ -26,11 +26,6 @@ REFUND = call("refund", "c1", order="O-991", amount=240)
 ROOT = Path(__file__).parents[3]
 
 
-async def until_paused(desk: MemoryDesk, call_id: str) -> None:
-    while not any(review["call_id"] == call_id for review in desk.reviews):
-        await asyncio.sleep(0.005)
-
-
 async def test_a_run_without_gated_calls_returns_its_final_output(desk: MemoryDesk) -> None:
     assert await seconder.run(agent("hello"), "hi", client=desk) == "hello"
     assert desk.pauses == {}
@@ -38,7 +33,7 @@ async def test_a_run_without_gated_calls_returns_its_final_output(desk: MemoryDe
 
 async def test_a_run_waits_for_the_decision_and_goes_on_here(desk: MemoryDesk) -> None:
     run = asyncio.create_task(seconder.run(agent([REFUND], "done"), "please", client=desk))
-    await until_paused(desk, "c1")
+    await desk.asked("c1")
     await desk.approve("c1")
 
     assert await run == "done"
@@ -49,7 +44,7 @@ async def test_a_run_that_pauses_twice_is_followed_to_its_end(desk: MemoryDesk) 
     made = agent([REFUND], [call("refund", "c2", order="O-2", amount=5)], "done")
     run = asyncio.create_task(seconder.run(lambda: made, "please", client=desk))
     for call_id in ("c1", "c2"):
-        await until_paused(desk, call_id)
+        await desk.asked(call_id)
         await desk.approve(call_id)
 
     assert await run == "done"
@@ -58,7 +53,7 @@ async def test_a_run_that_pauses_twice_is_followed_to_its_end(desk: MemoryDesk) 
 
 async def test_where_another_worker_wins_its_final_output_is_returned(desk: MemoryDesk) -> None:
     run = asyncio.create_task(seconder.run(agent([REFUND]), "please", client=desk))
-    await until_paused(desk, "c1")
+    await desk.asked("c1")
     review = desk.review_of("c1")
     review.update(status="decided", decision={"kind": "rejected", "reason": "no", "source": "person", "by": ["U1"]})
     claim = await desk.claim(agents=["desk"], worker="other")
@@ -75,7 +70,7 @@ async def test_many_that_compete_resume_the_run_once(desk: MemoryDesk) -> None:
     workers = [Worker(desk, {"desk": resumed_with("done")[1]}, name=name, poll=1) for name in names]
     tasks = [asyncio.create_task(worker.run(stop)) for worker in workers]
     run = asyncio.create_task(seconder.run(made, "please", client=desk))
-    await until_paused(desk, "c1")
+    await desk.asked("c1")
     await desk.approve("c1")
 
     assert await run == "done"
@@ -87,7 +82,7 @@ async def test_many_that_compete_resume_the_run_once(desk: MemoryDesk) -> None:
 
 async def test_a_run_that_fails_after_its_pause_says_how(desk: MemoryDesk) -> None:
     run = asyncio.create_task(seconder.run(agent([REFUND]), "please", client=desk))
-    await until_paused(desk, "c1")
+    await desk.asked("c1")
     await desk.approve("c1")
 
     with pytest.raises(RunFailed, match="UnexpectedModelCall"):
@@ -142,7 +137,7 @@ async def test_a_typed_final_output_is_kept_as_json(desk: MemoryDesk) -> None:
         return agent(*steps, output_type=Answer)
 
     run = asyncio.create_task(seconder.run(typed([REFUND], '{"order": "O-991", "paid": 240}'), "go", client=desk))
-    await until_paused(desk, "c1")
+    await desk.asked("c1")
     await desk.approve("c1")
 
     assert await run == Answer(order="O-991", paid=240)
@@ -176,8 +171,7 @@ async def main():
     await desk.edit("c1", amount=120)
     stop = asyncio.Event()
     working = asyncio.create_task(Worker(desk, load_agents("tests.support.agents:AGENTS"), name="w", poll=1).run(stop))
-    while not desk.finishes:
-        await asyncio.sleep(0.01)
+    await desk.until(lambda: bool(desk.finishes))
     stop.set()
     await working
     print(json.dumps(desk.finishes))
