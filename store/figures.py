@@ -31,10 +31,10 @@ def figures(connection: Connection, now: datetime) -> Figures:
     by_state = select(pauses.c.state, func.count()).group_by(pauses.c.state)
     by_topic = select(queue.c.topic, queue.c.state, func.count()).group_by(queue.c.topic, queue.c.state)
     return Figures(
-        reviews=dict(connection.execute(by_status).tuples().all()),
+        reviews=dict(connection.execute(by_status).all()),
         undelivered=connection.execute(refused).scalar_one(),
         oldest_pending=timedelta(0) if oldest is None else now - from_millis(oldest),
         decisions={(kind, source): count for kind, source, count in connection.execute(by_kind)},
-        pauses=dict(connection.execute(by_state).tuples().all()),
+        pauses=dict(connection.execute(by_state).all()),
         queue={(topic, state): count for topic, state, count in connection.execute(by_topic)},
     )

@@ -12,7 +12,7 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from seconder.api.callers import Callers
 from seconder.api.described import describe
@@ -47,11 +47,21 @@ def build_api(desk: Desk, *, ready: Callable[[], Mapping[str, str | None]], slac
     app.include_router(effect_routes(desk, callers))
     app.include_router(health_routes(desk, ready, metrics))
     if slack is not None:
-        app.router.routes.append(Route("/slack/events", slack, methods=["POST"]))
+        app.router.routes.append(Route("/slack/events", _Handed(slack), methods=["POST"]))
     handle_errors(app)
     app.openapi = partial(describe, app)  # type: ignore[method-assign]
     app.add_middleware(Frame, metrics=metrics, new_id=partial(desk.new_id, "rq"))
     return app
+
+
+class _Handed:
+    """An ASGI application as a route takes it, which tells applications from functions by their class."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
 
 
 @asynccontextmanager
