@@ -77,6 +77,10 @@ class Workspace:
         """A moment passes before the next look."""
         time.sleep(LOOK_EVERY)
 
+    def close(self) -> None:
+        """Nothing more is read or pressed."""
+        self._http.close()
+
     def _messages(self, channel: str) -> list[dict[str, Any]]:
         return self._list("messages", channel=channel)
 

@@ -27,7 +27,7 @@ from seconder.demo.refund_desk import NAME, make_agent
 from seconder.desk import look, tokens
 from seconder.desk.desk import Desk
 from seconder.frameworks.openai_agents import run
-from seconder.gate import connect
+from seconder.gate import Client, connect
 from seconder.review import Review
 
 T = TypeVar("T")
@@ -58,9 +58,12 @@ class Story:
         self._second_gate()
         self._record()
 
+    def close(self) -> None:
+        """The people go home."""
+        self._slack.close()
+
     def _ask(self, secret: str) -> None:
-        client = connect(self._place.url, secret)
-        asyncio.run(run(make_agent, CASE.wish, client=client, requester=RILEY, wait=False, **about(CASE)))
+        asyncio.run(_start_run(connect(self._place.url, secret)))
         card = self._eventually("a card is in #refunds", lambda: self._slack.card("refunds", "240"))
         self._check("it says why the refund was stopped", "need a person from finance" in card.text)
         self._check("it names customer and order", "C-8842" in card.text and CASE.order in card.text)
@@ -150,6 +153,13 @@ class Story:
         self._console.print(f"  [green]✓[/green] {what}")
 
 
+async def _start_run(client: Client) -> None:
+    try:
+        await run(make_agent, CASE.wish, client=client, requester=RILEY, wait=False, **about(CASE))
+    finally:
+        await client.aclose()
+
+
 def script(console: Console, *, keep: Path | None = None) -> int:
     """The exit code: 0 only if every step held. With `keep` the folder stays there to be looked at."""
     folder = keep or Path(tempfile.mkdtemp(prefix="seconder-script-"))
@@ -164,6 +174,7 @@ def script(console: Console, *, keep: Path | None = None) -> int:
             processes.bot(place)
             story = Story(console, place, processes, desk)
             story.play(secret)
+            story.close()
         except StepFailed as failure:
             console.print(f"  [red]✗[/red] {failure}")
             console.print(f"    what the processes said is in {place.folder}")

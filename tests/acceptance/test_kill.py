@@ -51,8 +51,11 @@ def desk_of(living: Living) -> Desk:
     return Desk(store=store, policy=lambda: policy, new_id=lambda prefix: f"{prefix}_{os.urandom(16).hex()}")
 
 
-def ask(client: Client) -> None:
-    asyncio.run(run(make_agent, "Refund order O-991", client=client, name=NAME, requester="U01RILEY", wait=False))
+async def ask(client: Client) -> None:
+    try:
+        await run(make_agent, "Refund order O-991", client=client, name=NAME, requester="U01RILEY", wait=False)
+    finally:
+        await client.aclose()
 
 
 def refund_review(desk: Desk) -> Review | None:
@@ -77,7 +80,7 @@ def test_after_a_death_at_this_point_everything_goes_on_once(living: Living, poi
 def go_through(living: Living, desk: Desk, secret: str, point: str) -> None:
     channel, person = ("finance-leads", LENA) if point == "desk.escalated" else ("refunds", ALICE)
     try:
-        ask(connect(living.url, secret))
+        asyncio.run(ask(connect(living.url, secret)))
     except Unreachable:
         assert living.dead()
     revive(living)

@@ -123,6 +123,7 @@ class Living:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+        self.people.close()
         self.sandbox.stop()
 
     def _answers(self) -> bool:
