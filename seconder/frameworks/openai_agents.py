@@ -5,6 +5,7 @@ arguments and returns an `Agent`, or `(Agent, context)` where tools need a conte
 context is made anew for every resume and never stored.
 """
 
+import asyncio
 import inspect
 import re
 from collections.abc import Sequence
@@ -103,7 +104,11 @@ async def resume(claim: Claim, factory: Factory, client: Client) -> Resumed:
     try:
         result = await Runner.run(root, state)
         result = await _without_unreadable(root, result)
+    except asyncio.CancelledError:
+        await gate.cut()
+        raise
     except Exception:
+        await gate.ended()
         if gate.stopped is not None:
             raise gate.stopped from None
         raise

@@ -3,6 +3,7 @@
 What runs are the arguments that the desk hands out at `start_effect`, never those of the run state.
 """
 
+import asyncio
 import copy
 import inspect
 import json
@@ -38,6 +39,7 @@ class Gate:
         self.reviews = {review["call_id"]: review for review in claim.reviews if asks_for_call(review)}
         self.let_through: set[str] = set()
         self.stopped: SeconderError | None = None  #: why this run must not go on, even if the SDK swallowed it
+        self._going: list[asyncio.Task[Any]] = []
 
     async def invoke(self, tool: FunctionTool, context: ToolContext[Any], arguments: str) -> Any:
         """The tool's output, or a sentence why it was not executed.
@@ -51,10 +53,28 @@ class Gate:
         review = self.reviews.get(context.tool_call_id)
         if review is not None and review["action"]["tool"] == context.qualified_tool_name:
             refused = words.refusal(review)
-            return await self._decided(review, tool, context, arguments) if refused is None else refused
+            return await self._sheltered(review, tool, context, arguments) if refused is None else refused
         if review is None and context.tool_call_id in self.let_through:
             return await _invoke(tool, context, arguments)
         return words.NOT_DECIDED
+
+    async def ended(self) -> None:
+        """Every effect that was started is recorded, though the SDK may have stopped waiting for it."""
+        await asyncio.gather(*self._going, return_exceptions=True)
+
+    async def cut(self) -> None:
+        """Effects that still run are stopped and not recorded: the lease is another worker's."""
+        for going in self._going:
+            going.cancel()
+        await self.ended()
+
+    async def _sheltered(
+        self, review: dict[str, Any], tool: FunctionTool, context: ToolContext[Any], arguments: str
+    ) -> Any:
+        """The SDK cancels the calls beside one that fails: an effect in progress is not cut off by that."""
+        going = asyncio.create_task(self._decided(review, tool, context, arguments))
+        self._going.append(going)
+        return await asyncio.shield(going)
 
     async def _decided(
         self, review: dict[str, Any], tool: FunctionTool, context: ToolContext[Any], arguments: str
@@ -63,10 +83,10 @@ class Gate:
             started = await self._start(review, (review["decision"] or review)["digest"])
         except CannotConsume as error:
             return f"Not executed: {error}."
-        crash_point("worker.effect_started")
         if started.verdict == "told":
             return started.result
         if started.verdict == "run":
+            crash_point("worker.effect_started")
             output = await self._run(started, tool, context)
         else:
             output = started.result if started.error is None else f"It ran before and failed: {started.error}"
@@ -91,19 +111,23 @@ class Gate:
             with running(started.key):
                 output = await _invoke(_bare(tool), context, arguments)
         except Exception as error:
-            if self.stopped is not None:
-                raise self.stopped from None
+            if self._stopped_inside(tool):
+                raise
             await self._end(started, status="failed", error=words.error_text(error))
             told = await _told(tool, context, error)
             if told is None:
                 raise
             return told
-        if self.stopped is not None:
+        if self.stopped is not None and self._stopped_inside(tool):
             raise self.stopped
         crash_point("worker.effect_ran")
         result = PAUSED_INSIDE if _goes_on_inside(tool, context) else words.recordable(json_value(output))
         await self._end(started, status="succeeded", result=result)
         return output
+
+    def _stopped_inside(self, tool: FunctionTool) -> bool:
+        """Whether an agent as a tool ended because a gated call inside it could go no further."""
+        return self.stopped is not None and tool._is_agent_tool  # noqa: SLF001 - no public way
 
     async def _end(self, started: EffectStart, *, status: str, result: Any = None, error: str | None = None) -> None:
         lease = {"pause_id": self._claim.pause["id"], "fence": self._claim.fence}

@@ -388,6 +388,31 @@ async def test_a_failure_that_the_tool_wants_raised_ends_the_run_and_is_recorded
     assert [effect.error for effect in desk.effects.values()] == ["ValueError: the bank is closed"]
 
 
+async def test_an_effect_in_progress_is_recorded_though_the_call_beside_it_ends_the_run(desk: MemoryDesk) -> None:
+    begun = asyncio.Event()
+
+    @function_tool(name_override="refund", needs_approval=True)
+    async def slow(order: str, amount: float) -> str:
+        begun.set()
+        await asyncio.sleep(0.05)
+        write("slow", order=order)
+        return "refunded"
+
+    @function_tool(name_override="explode", needs_approval=True, failure_error_function=None)
+    async def hard(order: str) -> str:
+        await begun.wait()
+        message = "the bank is closed"
+        raise ValueError(message)
+
+    await approved(desk, REFUND, call("explode", "c2", order="O-2"), tools=[slow, hard])
+
+    result = await resumed(desk, resumed_with("x", tools=[slow, hard])[1])
+
+    assert isinstance(result, Failed)
+    assert len(ledger()) == 1
+    assert sorted(effect.status for effect in desk.effects.values()) == ["failed", "succeeded"]
+
+
 async def test_a_long_result_is_cut_in_the_ledger_and_whole_for_the_model(desk: MemoryDesk) -> None:
     @function_tool(name_override="refund", needs_approval=True)
     def long(order: str, amount: float) -> str:
