@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from seconder.desk import cancel, claim, effects, look, reports, said, submit, wire
 from seconder.desk.desk import Desk
+from seconder.errors import CannotConsume, IllegalTransition
 from seconder.gate import Claim, EffectStart
 from seconder.review import Agent, Pause
 from seconder.store.row import EPOCH
@@ -48,7 +49,10 @@ class LocalClient:
     ) -> dict[str, Any]:
         ended = wire.read(reports.OutcomeIn, {"status": status, "result": result, "error": error})
         agent = await self._agent_of_review(review_id)
-        await asyncio.to_thread(effects.report, self.desk, review_id, agent=agent, **ended.values())
+        try:
+            await asyncio.to_thread(effects.report, self.desk, review_id, agent=agent, **ended.values())
+        except IllegalTransition as error:
+            raise CannotConsume(error.status, str(error)) from None
         return await self._said(review_id)
 
     async def submit_pause(self, pause: dict[str, Any]) -> dict[str, Any]:
