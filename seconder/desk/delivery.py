@@ -147,8 +147,10 @@ def retry(desk: Desk, item_id: int) -> bool:
     """Whether a dead item is due again."""
 
     def write(tx: Tx) -> bool:
-        tx.trail.append("admin", "queue_retried", {"item": item_id}, at=tx.now())
-        return tx.queue.retry(item_id, now=tx.now())
+        done = tx.queue.retry(item_id, now=tx.now())
+        if done:
+            tx.trail.append("admin", "queue_retried", {"item": item_id}, at=tx.now())
+        return done
 
     return desk.store.write(write)
 
@@ -157,8 +159,10 @@ def drop(desk: Desk, item_id: int) -> bool:
     """Whether a dead item is gone."""
 
     def write(tx: Tx) -> bool:
-        tx.trail.append("admin", "queue_dropped", {"item": item_id}, at=tx.now())
-        return tx.queue.drop(item_id)
+        done = tx.queue.drop(item_id)
+        if done:
+            tx.trail.append("admin", "queue_dropped", {"item": item_id}, at=tx.now())
+        return done
 
     return desk.store.write(write)
 
