@@ -11,7 +11,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, and_, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    and_,
+    insert,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from seconder.action import Json
 from seconder.errors import LeaseLost, NotFound
@@ -20,6 +31,7 @@ from seconder.store.row import Sealer, from_millis, insert_into, lock_name, to_m
 from seconder.store.tables import pauses, runs
 
 T = "pauses"
+FINISHED: ColumnElement[str] = literal_column("'finished'")  # literal, so that the partial index can be used
 PAUSE_KEYS = 4  # the kind of name that idempotency keys of pauses are locked under
 
 
@@ -174,7 +186,7 @@ class Pauses:
             and_(pauses.c.state == PauseState.READY, pauses.c.due_at <= at),
             and_(pauses.c.state == PauseState.LEASED, pauses.c.lease_until <= at),
         )
-        query = select(pauses.c.id).where(free, pauses.c.agent.in_(agents))
+        query = select(pauses.c.id).where(pauses.c.state != FINISHED, free, pauses.c.agent.in_(agents))
         if pause_id is not None:
             query = query.where(pauses.c.id == pause_id)
         return query.order_by(pauses.c.due_at, pauses.c.id).limit(1)

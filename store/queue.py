@@ -51,6 +51,13 @@ QUEUED: ColumnElement[str] = literal_column("'queued'")
 LEASED: ColumnElement[str] = literal_column("'leased'")
 DEAD: ColumnElement[str] = literal_column("'dead'")
 
+OTHER = queue.alias("other")
+BUSY = (
+    select(OTHER.c.id)
+    .where(OTHER.c.topic == queue.c.topic, OTHER.c.subject == queue.c.subject, OTHER.c.state == LEASED)
+    .exists()
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
@@ -185,34 +192,18 @@ class Queue:
 
     def _wait(self, **values: Any) -> None:
         """The row waits, or the one that waits already is at least as soon and as urgent."""
-        query = insert_into(self._db, queue).values(**{**values, "state": "queued"})
-        new = query.excluded
-        sooner = case((new.due_at < queue.c.due_at, new.due_at), else_=queue.c.due_at)
-        urgent = case((new.priority < queue.c.priority, new.priority), else_=queue.c.priority)
-        self._db.execute(
-            query.on_conflict_do_update(
-                index_elements=[queue.c.topic, queue.c.subject],
-                index_where=text("state = 'queued'"),
-                set_={"due_at": sooner, "priority": urgent},
-            )
+        query = insert_into(self._db, queue).on_conflict_do_update(
+            index_elements=[queue.c.topic, queue.c.subject],
+            index_where=text("state = 'queued'"),
+            set_={name: _smaller(name) for name in ("due_at", "priority")},
         )
+        self._db.execute(query, {**values, "state": "queued"})
 
     def _claimable(self, topics: Sequence[str], now: datetime, limit: int) -> Select[Any]:
         at = to_millis(now)
-        other = queue.alias("other")
-        busy = (
-            select(other.c.id)
-            .where(
-                other.c.topic == queue.c.topic,
-                other.c.subject == queue.c.subject,
-                other.c.state == LEASED,
-            )
-            .exists()
-        )
-        free = or_(
-            and_(queue.c.state == QUEUED, queue.c.due_at <= at, ~busy),
-            and_(queue.c.state == LEASED, queue.c.lease_until <= at),
-        )
+        # one expression rather than an OR: the index is read in its order, and reading ends at `limit`
+        free_at = case((queue.c.state == LEASED, queue.c.lease_until), else_=queue.c.due_at)
+        free = and_(free_at <= at, or_(queue.c.state == LEASED, ~BUSY))
         query = select(queue.c.id, queue.c.state, queue.c.attempts)
         query = query.where(queue.c.topic.in_(topics), queue.c.state != DEAD, free)
         return query.order_by(queue.c.priority, queue.c.due_at, queue.c.id).limit(limit)
@@ -234,6 +225,12 @@ class Queue:
             payload=self._sealer.open_json(row["payload"], **place),
             error=row["error"],
         )
+
+
+def _smaller(name: str) -> ColumnElement[int]:
+    """Of the row that waits and the one that was to be put, the smaller value."""
+    new: ColumnElement[int] = literal_column(f"excluded.{name}")
+    return case((new < queue.c[name], new), else_=queue.c[name])
 
 
 def _mine(item: Item) -> tuple[ColumnElement[bool], ...]:

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     RowMapping,
     and_,
     delete,
     insert,
-    literal_column,
     or_,
     select,
     update,
@@ -25,8 +23,6 @@ from seconder.store.tables import decisions, opened, reviews, votes
 
 T = "reviews"
 REVIEW_KEYS = 3  # the kind of name that idempotency keys of reviews are locked under
-
-PENDING: ColumnElement[str] = literal_column("'pending'")  # literal, so that the partial index can be used
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +42,7 @@ class Reviews:
 
     def add(self, review: Review, submitted: Submitted, *, due_at: datetime | None) -> None:
         """The review is stored as it is, with its decision if it has one."""
-        self._db.execute(insert(reviews).values(**self._columns(review, submitted), due_at=to_millis(due_at)))
+        self._db.execute(insert(reviews), {**self._columns(review, submitted), "due_at": to_millis(due_at)})
         if review.decision is not None:
             self._add_decision(review.id, review.decision)
 
@@ -94,7 +90,7 @@ class Reviews:
         """Ids of pending reviews whose next rung or deadline has come, longest overdue first."""
         query = (
             select(reviews.c.id)
-            .where(reviews.c.status == PENDING, reviews.c.due_at <= to_millis(now))
+            .where(reviews.c.status == Status.PENDING, reviews.c.due_at <= to_millis(now))
             .order_by(reviews.c.due_at, reviews.c.id)
             .limit(limit)
         )
@@ -186,8 +182,9 @@ class Reviews:
         self._db.execute(update(reviews).where(reviews.c.id == review_id).values(**values))
 
     def put_off(self, review_id: str, due_at: datetime) -> None:
-        """The sweep looks again then."""
-        self._db.execute(update(reviews).where(reviews.c.id == review_id).values(due_at=to_millis(due_at)))
+        """The sweep looks again then, if the review is still pending."""
+        mine = (reviews.c.id == review_id, reviews.c.status == Status.PENDING)
+        self._db.execute(update(reviews).where(*mine).values(due_at=to_millis(due_at)))
 
     # --- rows -----------------------------------------------------------------------------------
 
@@ -216,13 +213,14 @@ class Reviews:
     def _add_decision(self, review_id: str, decision: Decision) -> None:
         body = self._sealer.seal_json(mapping.dump_decision(decision), table="decisions", column="body", row=review_id)
         self._db.execute(
-            insert(decisions).values(
-                review_id=review_id,
-                kind=kind_of(decision),
-                source=decision.source,
-                body=body,
-                at=to_millis(decision.at),
-            )
+            insert(decisions),
+            {
+                "review_id": review_id,
+                "kind": kind_of(decision),
+                "source": decision.source,
+                "body": body,
+                "at": to_millis(decision.at),
+            },
         )
 
     def _seal(self, data: bytes, column: str, row: str) -> bytes:

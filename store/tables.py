@@ -143,9 +143,11 @@ reviews = Table(
 )
 Index(
     "ix_reviews_due",
+    reviews.c.status,
     reviews.c.due_at,
-    sqlite_where=text("status = 'pending'"),
-    postgresql_where=text("status = 'pending'"),
+    reviews.c.id,
+    sqlite_where=text("due_at IS NOT NULL"),
+    postgresql_where=text("due_at IS NOT NULL"),
 )
 Index("ix_reviews_listed", reviews.c.created_at, reviews.c.id)
 Index("ix_reviews_listed_by_status", reviews.c.status, reviews.c.created_at, reviews.c.id)

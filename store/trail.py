@@ -68,7 +68,7 @@ class Trail:
             "previous": previous,
         }
         sealed = self._sealer.seal(data, table="trail", column="payload", row=f"{subject}:{seq}")
-        self._db.execute(insert(trail).values(**columns, hash=_hash(columns), salt=salt, payload=sealed))
+        self._db.execute(insert(trail), {**columns, "hash": _hash(columns), "salt": salt, "payload": sealed})
 
     def entries(self, subject: str) -> list[Entry]:
         """The subject's entries in order; a purged payload is None."""

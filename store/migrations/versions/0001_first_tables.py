@@ -126,7 +126,7 @@ def create_reviews() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_reviews"),
         sa.UniqueConstraint("token_id", "idempotency_key", name="uq_reviews_token_id_idempotency_key"),
     )
-    op.create_index("ix_reviews_due", "reviews", ["due_at"], **where("status = 'pending'"))
+    op.create_index("ix_reviews_due", "reviews", ["status", "due_at", "id"], **where("due_at IS NOT NULL"))
     op.create_index("ix_reviews_listed", "reviews", ["created_at", "id"])
     op.create_index("ix_reviews_listed_by_agent", "reviews", ["agent", "created_at", "id"])
     op.create_index("ix_reviews_listed_by_status", "reviews", ["status", "created_at", "id"])
