@@ -51,8 +51,8 @@ class LocalClient:
         agent = await self._agent_of_review(review_id)
         try:
             await asyncio.to_thread(effects.report, self.desk, review_id, agent=agent, **ended.values())
-        except IllegalTransition as error:
-            raise CannotConsume(error.status, str(error)) from None
+        except IllegalTransition as refused:
+            raise CannotConsume(str(refused.status), str(refused)) from None
         return await self._said(review_id)
 
     async def submit_pause(self, pause: dict[str, Any]) -> dict[str, Any]:
