@@ -5,12 +5,13 @@ import json
 from typing import Any
 
 import pytest
-from agents import function_tool
+from agents import Runner, function_tool
 
 import seconder
 from seconder.errors import ConfigurationError, LeaseLost, Unreachable
 from seconder.frameworks import Failed, Finished
 from seconder.frameworks.lease import resume
+from seconder.frameworks.openai_agents import pause_of
 from seconder.gate import EffectStart
 from tests.support.agents import (
     CANARY,
@@ -231,6 +232,22 @@ async def test_a_factory_that_makes_no_agent_is_refused(desk: MemoryDesk) -> Non
     await approved(desk)
 
     await refused(desk, lambda: "agent", "returned a str")
+
+
+async def test_an_approval_for_always_in_the_stored_run_lets_nothing_run(desk: MemoryDesk) -> None:
+    result = await Runner.run(agent([REFUND]), "please")
+    pause = await pause_of(result, run="run-1", agent_name="desk")
+    state = result.to_state()
+    state.approve(result.interruptions[0], always_approve=True)
+    pause["state"]["run_state"] = state.to_json()
+    await desk.submit_pause(pause)
+    await desk.approve("c1")
+    made, factory = resumed_with([call("refund", "c2", order="O-992", amount=999_999)], "done")
+
+    await resumed(desk, factory)
+
+    assert [entry["amount"] for entry in ledger()] == [240.0]
+    assert heard(made)[-1].startswith("Not executed: nobody has decided on exactly this call.")
 
 
 async def test_two_calls_with_one_id_never_reach_a_reviewer(desk: MemoryDesk) -> None:
