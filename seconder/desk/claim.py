@@ -46,16 +46,17 @@ def claim(
         return tx.pauses.claimable(mine, tx.now(), pause_id) is not None
 
     def write(tx: Tx) -> Pause | None:
-        claimed = tx.pauses.claim(mine, worker=worker, now=tx.now(), lease=desk.lease, pause_id=pause_id)
-        if claimed is None:
-            return None
-        ident, fence = claimed
-        pause = tx.pauses.get(ident, tx.reviews.of_pause(ident), with_state=True)
-        if _ask_about_unfinished(desk, tx, caller, pause) or _given_up(tx, pause):
-            return None
-        for review in pause.reviews:
-            tx.trail.append(subject_of(review.id), "resuming", {"worker": worker, "fence": fence}, at=tx.now())
-        return pause
+        while (
+            claimed := tx.pauses.claim(mine, worker=worker, now=tx.now(), lease=desk.lease, pause_id=pause_id)
+        ) is not None:
+            ident, fence = claimed
+            pause = tx.pauses.get(ident, tx.reviews.of_pause(ident), with_state=True)
+            if _ask_about_unfinished(desk, tx, caller, pause) or _given_up(tx, pause):
+                continue
+            for review in pause.reviews:
+                tx.trail.append(subject_of(review.id), "resuming", {"worker": worker, "fence": fence}, at=tx.now())
+            return pause
+        return None
 
     return desk.store.write(write) if desk.store.read(ready) else None
 

@@ -294,3 +294,14 @@ def test_each_way_of_not_being_decided_for_is_a_different_answer(database_url: s
         if how != "cancelled":
             with pytest.raises(IllegalTransition):
                 cancel.cancel(desk, review.id, by="agent")
+
+
+def test_a_pause_that_cannot_be_handed_out_does_not_hide_the_next_one(database_url: str) -> None:
+    with a_desk(database_url) as desk:
+        an_approved_pause(desk)
+        crashed = claimed(desk)
+        start(desk, crashed)
+        healthy = paused(desk, refund(action=Action(tool="look_up", arguments={})), run="run-2")
+        push_clock(desk, DEAD_WORKER)
+
+        assert claimed(desk).id == healthy
