@@ -22,11 +22,12 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """An open modal: labels to (block id, action id), and what its fields hold."""
+    """An open modal: labels to (block id, action id), what its fields hold, and what can be chosen in them."""
 
     view_id: str
     fields: dict[str, tuple[str, str]]
     values: dict[str, str]
+    choices: dict[str, dict[str, str]]
 
 
 class Workspace:
@@ -70,7 +71,7 @@ class Workspace:
         values: dict[str, dict[str, str]] = {}
         for label, value in changed.items():
             block, action = form.fields[label]
-            values.setdefault(block, {})[action] = value
+            values.setdefault(block, {})[action] = form.choices.get(label, {}).get(value, value)
         return self._post("submit", {"user": person, "view_id": form.view_id, "values": values})
 
     def pause(self) -> None:
@@ -102,12 +103,14 @@ def _card(channel: str, message: dict[str, Any]) -> Card:
 def _form(view: dict[str, Any]) -> Form:
     fields: dict[str, tuple[str, str]] = {}
     values: dict[str, str] = {}
+    choices: dict[str, dict[str, str]] = {}
     for block in view["blocks"]:
         if block["type"] == "input":
             label, element = block["label"]["text"], block["element"]
             fields[label] = (block["block_id"], element["action_id"])
             values[label] = str(element.get("initial_value", ""))
-    return Form(view["id"], fields, values)
+            choices[label] = {option["text"]["text"]: option["value"] for option in element.get("options", [])}
+    return Form(view["id"], fields, values, choices)
 
 
 def _text(blocks: list[dict[str, Any]]) -> str:
