@@ -144,6 +144,7 @@ def add_review(
     effect_id: str | None = None,
 ) -> Review:
     """The review as stored; judged by the policy in force unless a verdict is given."""
+    digest = digest_shown(interrupt)  # refuses what has no canonical form before a condition sees it
     judged, reserve = (verdict, ()) if verdict else judge(desk, tx, interrupt)
     now = tx.now()
     if interrupt.deadline is not None and interrupt.deadline <= now:
@@ -155,7 +156,7 @@ def add_review(
         revision=1,
         interrupt=interrupt,
         verdict=judged,
-        digest=digest_shown(interrupt),
+        digest=digest,
         created_at=now,
         deadline=deadline,
         deadline_default=default,
