@@ -18,7 +18,7 @@ from tests.support.postgres import fresh_database
 from tests.support.store import LEASE, NOON, opened
 
 ROOT = Path(__file__).parents[2]
-LONG = 10.0  # seconds; nobody may wait so long
+LONG = 30.0  # seconds; nobody may wait so long
 
 
 @pytest.fixture
