@@ -16,6 +16,7 @@ from seconder.decision import FieldRule
 
 MAX_INPUTS = 40  # a longer form is not read by anybody; the rest stays as it is
 MAX_HINT = 300  # of 2,000
+_HOLDS = {"value", "selected_option", "selected_options"}  # where Slack puts what a field holds
 MAX_FORM = 180_000  # bytes of the inputs as JSON; Slack refuses views over 250 kB
 
 
@@ -73,7 +74,9 @@ def field_of(state: Any, item: Input) -> Json:
     """The value of `item` after the reviewer pressed submit; ABSENT if it is not set. Raises: Unreadable."""
     block = state.get(item.block_id) if isinstance(state, Mapping) and item.block_id else None
     held = block.get(ids.VALUE) if isinstance(block, Mapping) else None
-    if not isinstance(held, Mapping) or item.read is None:
+    if not isinstance(held, Mapping) or item.read is None or not isinstance(held.get("value", ""), str | None):
+        return item.value
+    if not held.keys() & _HOLDS:
         return item.value
     return item.read(held)
 

@@ -75,7 +75,8 @@ def read_edit_form(review: Review, view_state_values: Mapping[str, Any]) -> Form
     fields, errors = _read(planned, view_state_values)
     if not errors:
         changed = {item.name for item in planned if not _unchanged(item, fields)}
-        errors = _named(planned, violations(fields, subject.schema, before=subject.fields, changed=changed))
+        found = violations(fields, subject.schema, before=subject.fields, changed=changed) if changed else []
+        errors = _named(planned, found)
     return FieldErrors(_limited(errors)) if errors else Arguments(subject.arguments(fields))
 
 
@@ -121,7 +122,7 @@ def read_answer(review: Review, values: Mapping[str, Any]) -> Answer | FieldErro
         return _read_plain(question, values)
     fields, errors = _read(planned, values)
     if not errors:
-        errors = _named(planned, violations(fields, _answer_schema(question), before={}, changed=set(fields)))
+        errors = _named(planned, violations(fields, _answer_schema(question), before=None, changed=set(fields)))
     if errors:
         return FieldErrors(_limited(errors))
     return Answer(fields if _is_object(question) else fields.get(_ANSWER))

@@ -36,11 +36,15 @@ _OTHER = "does not satisfy the schema ({keyword})."
 
 
 def violations(
-    values: Mapping[str, Json], schema: Mapping[str, Json], *, before: Mapping[str, Json], changed: AbstractSet[str]
+    values: Mapping[str, Json],
+    schema: Mapping[str, Json],
+    *,
+    before: Mapping[str, Json] | None,
+    changed: AbstractSet[str],
 ) -> list[tuple[str, str]]:
     """(name of the field or "", sentence) for each fault that the person brought in.
 
-    Faults that `before` had already are not told, unless their field is among `changed`.
+    Faults that `before` (None: there was nothing) had already are not told, unless their field is among `changed`.
     A schema that is broken or points elsewhere refuses everything: nothing is fetched.
     """
     if not schema:
@@ -50,7 +54,8 @@ def violations(
         kind = validator_for(plain)
         kind.check_schema(plain)
         validator = kind(plain, registry=Registry(), format_checker=kind.FORMAT_CHECKER)
-        old = {(_name(error), error.validator) for error in validator.iter_errors(Masker.plain(before))}
+        faults = validator.iter_errors(Masker.plain(before)) if before is not None else ()
+        old = {(_name(error), error.validator) for error in faults}
         new = list(validator.iter_errors(Masker.plain(values)))
     except (SchemaError, Unresolvable, RecursionError):
         return [(_ROOT, "The agent's schema cannot be used, so nothing can be edited. Approve or reject.")]

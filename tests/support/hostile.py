@@ -90,6 +90,10 @@ def schemas(draw: st.DrawFn, names: list[str]) -> dict[str, Any]:
     return {"type": "object", "properties": {name: draw(_SCHEMAS) for name in chosen}}
 
 
+_links = texts.map(lambda text: f"https://a.test/{text}")
+_items = st.builds(ContextItem, label=texts, text=texts, url=st.none() | texts | _links)
+
+
 @st.composite
 def reviews(draw: st.DrawFn, status: Status | None = None) -> Review:
     """A review of any kind, in any state, with hostile text wherever text can be."""
@@ -106,9 +110,7 @@ def reviews(draw: st.DrawFn, status: Status | None = None) -> Review:
         else None,
         state=StateValue(value=draw(values), schema=action.schema) if kind is Kind.STATE_EDIT else None,
         reason=draw(st.none() | texts),
-        context=tuple(
-            draw(st.lists(st.builds(ContextItem, label=texts, text=texts, url=st.none() | texts | _links), max_size=12))
-        ),
+        context=tuple(draw(st.lists(_items, max_size=12))),
         requester=draw(st.none() | st.builds(Requester, name=texts)),
         environment=draw(st.none() | texts),
         risk=draw(st.none() | st.floats(0, 1)),
@@ -117,10 +119,10 @@ def reviews(draw: st.DrawFn, status: Status | None = None) -> Review:
         name: draw(st.builds(FieldRule, label=st.none() | texts, secret=st.booleans(), edit=st.booleans()))
         for name in list(fields)[:3]
     }
-    verdict = a_verdict(
-        rule=draw(texts), because=draw(texts), source=draw(texts), fields=rules, must_open=draw(st.booleans()),
-        route=Route(channel=draw(texts), roles=(), approvals=draw(st.integers(1, 40))), reject_reasons=tuple(draw(st.lists(texts, max_size=12))),
-    )  # fmt: skip
+    route = Route(channel=draw(texts), roles=(), approvals=draw(st.integers(1, 40)))
+    named = tuple(draw(st.lists(texts, max_size=12)))
+    verdict = a_verdict(rule=draw(texts), because=draw(texts), source=draw(texts), route=route, reject_reasons=named)
+    verdict = replace(verdict, fields=rules, must_open=draw(st.booleans()))
     review = a_review(
         interrupt=interrupt, verdict=verdict, digest="sha256:" + "0" * 64, undecidable=draw(st.none() | texts)
     )
@@ -136,9 +138,6 @@ def pauses(draw: st.DrawFn, review: Review) -> Pause:
     """The pause of `review`, with any outcome."""
     state, outcome = draw(st.sampled_from(PauseState)), draw(st.none() | st.sampled_from(PauseOutcome))
     return a_pause(review, state=state, outcome=outcome, final_output=draw(values), error=draw(st.none() | texts))
-
-
-_links = texts.map(lambda text: f"https://a.test/{text}")
 
 
 def _settled(draw: st.DrawFn, review: Review, status: Status) -> Review:

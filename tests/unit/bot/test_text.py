@@ -106,7 +106,7 @@ def test_chunks_fit_and_join_up_to_the_text(text: str, limit: int) -> None:
 def test_chunks_do_not_cut_a_written_out_character() -> None:
     parts = list(chunks(visible("\u202e" * 50), 25))
 
-    assert {part for part in parts} == {"⟨U+202E⟩⟨U+202E⟩⟨U+202E⟩", "⟨U+202E⟩⟨U+202E⟩"}
+    assert set(parts) == {"⟨U+202E⟩⟨U+202E⟩⟨U+202E⟩", "⟨U+202E⟩⟨U+202E⟩"}
 
 
 def test_unseen_characters_and_right_to_left_letters_are_told_apart() -> None:
