@@ -8,13 +8,12 @@ from typing import Any
 import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from seconder.action import Json
+from seconder.desk import look
 from seconder.desk.wire import path_of, sentence_of
 from seconder.errors import (
     CannotConsume,
@@ -41,7 +40,6 @@ CONFLICTS: Mapping[type[SeconderError], str] = {
     OutcomeConflict: "outcome_conflict",
     IdempotencyConflict: "idempotency_conflict",
 }
-UNREACHED = (OperationalError, InterfaceError, PoolTimeout)
 FAULTY = "The request has faults; nothing was stored."
 CLOSED = 499  # nobody reads it: the caller hung up
 
@@ -127,7 +125,7 @@ def _conflict(request: Request, error: Exception) -> str | None:
 def internal(request: Request, error: Exception) -> Response:
     """Logged with the request's id; the caller learns nothing but the id, and whether to try again."""
     log.error("api.failed", path=request.url.path, request_id=request.scope.get("request_id"), exc_info=error)
-    if isinstance(error, UNREACHED):
+    if look.unreached(error):
         message = "The database cannot be reached; try again."
         return failure(request, HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message)
     message = "Something went wrong here; the log has more under this request_id."

@@ -1,5 +1,6 @@
 """A pending review is taken back: nobody needs to decide any more, and the waiting run learns `cancelled`."""
 
+from seconder.desk.announce import announce
 from seconder.desk.decide import settle_pause
 from seconder.desk.desk import Desk, subject_of
 from seconder.desk.effects import owned, settle_uncertain
@@ -28,6 +29,7 @@ def cancel(desk: Desk, review_id: str, *, by: str, agent: str | None = None) -> 
         tx.trail.append(subject_of(review_id), "cancelled", {"by": by}, at=now)
         settle_uncertain(tx, review, None)
         settle_pause(tx, review)
+        announce(tx, review)
         refresh_card(tx, review_id, priority=Priority.DECISION)
         return tx.reviews.get(review_id)
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from seconder.action import Json
 from seconder.decision import Approved, DefaultKind, Escalate, Rejected, Remind, Source
+from seconder.desk.announce import announce
 from seconder.desk.decide import settle, settle_pause
 from seconder.desk.desk import Desk, subject_of
 from seconder.desk.effects import settle_uncertain
@@ -107,5 +108,6 @@ def _end(tx: Tx, review: Review) -> str:
             tx.trail.append(subject_of(review.id), "expired", {"deadline": review.deadline.isoformat()}, at=now)
             settle_uncertain(tx, review, None)
             settle_pause(tx, review)
+            announce(tx, review)
             refresh_card(tx, review.id, priority=Priority.DECISION)
     return kind.value

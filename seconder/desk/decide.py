@@ -20,6 +20,7 @@ from seconder.decision import (
     Vote,
     kind_of,
 )
+from seconder.desk.announce import announce
 from seconder.desk.arguments import check_arguments, schema_faults
 from seconder.desk.desk import Desk, subject_of
 from seconder.desk.effects import settle_uncertain
@@ -217,6 +218,7 @@ def settle(tx: Tx, review: Review, decision: Decision) -> Review:
     if review.effect_id is not None:
         settle_uncertain(tx, review, decision)
     settle_pause(tx, review)
+    announce(tx, review)
     refresh_card(tx, review.id, priority=Priority.DECISION)
     return tx.reviews.get(review.id)
 

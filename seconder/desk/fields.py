@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 
@@ -42,6 +43,18 @@ def _in_utc(at: datetime) -> datetime:
     return at.astimezone(UTC)
 
 
+def _address(text: str) -> str:
+    try:
+        parts = urlsplit(plain(text))
+        usable = bool(parts.hostname) and parts.username is None and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not text.isascii() or any(letter.isspace() for letter in text):
+        message = "send an address like https://host/path, without a user name in it"
+        raise ValueError(message)
+    return text
+
+
 def _said(text: object) -> object:
     return str(mended(text))[:MAX_PROSE].replace("\x00", "") if isinstance(text, str) else text
 
@@ -55,6 +68,13 @@ Name = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(plain)
 Prose = Annotated[str, Field(max_length=MAX_PROSE), AfterValidator(plain)]
 Said = Annotated[str, Field(description=f"Cut at {MAX_PROSE:,} characters."), BeforeValidator(_said)]
 Told = Annotated[Any, BeforeValidator(mended)]
+Address = Annotated[
+    str,
+    Field(
+        max_length=2000, pattern=r"^https?://", description="Hears how the review ended, signed by Standard Webhooks."
+    ),
+    AfterValidator(_address),
+]
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 Moment = Annotated[AwareDatetime, BeforeValidator(_is_text), AfterValidator(_in_utc)]

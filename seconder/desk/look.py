@@ -16,6 +16,7 @@ from seconder.store.queue import Item
 from seconder.store.row import to_millis
 from seconder.store.trail import Break, Entry
 from seconder.store.tx import Tx
+from seconder.store.unreached import is_unreached
 
 T = TypeVar("T")
 
@@ -135,3 +136,8 @@ def queued(desk: Desk, *, state: str | None = None) -> list[Item]:
 def figures_now(desk: Desk) -> Figures:
     """What the metrics show, of one snapshot."""
     return desk.store.read(lambda tx: figures(tx.connection, tx.now()))
+
+
+def unreached(error: BaseException) -> bool:
+    """Whether this error says that the database could not be reached, or had no time: try again."""
+    return is_unreached(error)

@@ -23,6 +23,7 @@ from seconder.action import Action, Json, digest_of
 from seconder.desk.exact import check_depth, check_exact
 from seconder.desk.fields import (
     MAX_PROSE,
+    Address,
     DecisionWord,
     Moment,
     Name,
@@ -125,6 +126,7 @@ class InterruptIn(Body):
     call_id: Word | None = None
     allowed_decisions: list[DecisionWord] = []
     deadline: Moment | None = None
+    callback_url: Address | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -159,6 +161,7 @@ class InterruptIn(Body):
             call_id=self.call_id,
             allowed_decisions=tuple(self.allowed_decisions),
             deadline=self.deadline,
+            callback_url=self.callback_url,
         )
 
 
