@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint format-check types floors format browser clean
+.PHONY: help demo test check pictures lint format-check types floors format browser clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ types: $(DEV_STAMP) ## mypy --strict
 floors: $(DEV_STAMP) ## import-linter
 	@echo "==> lint-imports"
 	@$(BIN)/lint-imports --no-logo
+
+pictures: $(DEV_STAMP) $(BROWSER_STAMP) ## take the pictures of README and docs anew, from the running demo
+	@$(BIN)/python docs/pictures/take.py
 
 format: $(DEV_STAMP) ## rewrite the files as the formatter wants them
 	@$(BIN)/ruff check --fix --quiet || true
