@@ -159,7 +159,8 @@ def _text(item: Input, schema: Mapping[str, Json]) -> Input:
             return item.value
         return typed or ""
 
-    long = "\n" in value or len(value) > _LINE or _int(schema.get("maxLength")) > _LINE * 2
+    allowed = schema.get("maxLength")
+    long = "\n" in value or len(value) > _LINE or (isinstance(allowed, int) and allowed > _LINE * 2)
     return replace(item, element=_box(value, multiline=long), read=read)
 
 
@@ -295,7 +296,3 @@ def _kinds_of(value: Json) -> set[str]:
         if isinstance(value, python):
             return {kind}
     return {"json"}
-
-
-def _int(value: Json) -> int:
-    return value if isinstance(value, int) else 0
