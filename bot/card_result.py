@@ -65,7 +65,7 @@ def waiting(view: CardView) -> Block:
     elements = [bold("Decide by "), moment(review.deadline), words(f". {_DEFAULTS.get(review.deadline_default, '')}")]
     rung = next_escalation(review)
     if rung is not None and isinstance(rung.step, Escalate):
-        elements += [words("\nUnanswered, it goes to "), words(name(rung.step.route.channel)), words(" at ")]
+        elements += [words("\nUnanswered, it goes to "), words(name(rung.step.route.channel)), words(": ")]
         elements += [moment(review.created_at + rung.after), words(".")]
     voters = sorted({vote.person for vote in review.votes if vote.digest == review.digest})
     needed = review.verdict.route.approvals if review.verdict.route else 1

@@ -27,13 +27,21 @@ class Subject:
         return state if isinstance(state, Mapping) else action.arguments
 
 
+def _in_order(action: Action, review: Review) -> dict[str, Json]:
+    """The arguments as the rule lists its fields, then as the schema does: canonical bytes keep no order."""
+    properties = (action.schema or {}).get("properties")
+    known = [*review.verdict.fields, *(properties if isinstance(properties, Mapping) else ())]
+    names = [name for name in dict.fromkeys([*known, *action.arguments]) if name in action.arguments]
+    return {name: action.arguments[name] for name in names}
+
+
 def subject_of(review: Review) -> Subject:
     """The subject of `review`; a question has none, so its fields are empty."""
     action = review.action
     if action is None:
         return Subject({}, {})
     if review.interrupt.kind is not Kind.STATE_EDIT or review.interrupt.action is not None:
-        return Subject(action.arguments, action.schema or {})
+        return Subject(_in_order(action, review), action.schema or {})
     state, schema = action.arguments[_STATE], action.schema or {}
     if isinstance(state, Mapping):
         return Subject(state, schema, nested=True)

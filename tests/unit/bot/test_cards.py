@@ -109,12 +109,12 @@ def test_a_card_says_who_asks_for_whom_where_and_why() -> None:
     assert {"type": "usergroup", "usergroup_id": "S0FIN"} in message.blocks[1]["elements"][1]["elements"]
 
 
-def test_arguments_stand_one_a_line_in_the_given_order_under_their_labels() -> None:
+def test_arguments_stand_one_a_line_as_the_rule_lists_them_then_as_given_under_their_labels() -> None:
     review = a_review(verdict=a_verdict(fields={"reason": FieldRule(label="Why")}))
     [block] = [block for block in card(a_view(review)).blocks if block["block_id"] == "arguments"]
 
     lines = ["".join(part["text"] for part in item["elements"]) for item in block["elements"][1]["elements"]]
-    assert lines == ["order_id: O-991", "amount: 240", "currency: EUR", "Why: damaged on arrival"]
+    assert lines == ["Why: damaged on arrival", "order_id: O-991", "amount: 240", "currency: EUR"]
 
 
 def test_a_long_argument_says_how_much_is_hidden_and_where_it_can_be_read() -> None:
@@ -226,7 +226,7 @@ def test_the_next_escalation_is_announced_until_it_is_done() -> None:
     )
     review = a_review(verdict=a_verdict(ladder=ladder))
 
-    assert "Unanswered, it goes to #finance-leads at 2026-12-01 12:30 UTC." in shown(review)
+    assert "Unanswered, it goes to #finance-leads: 2026-12-01 12:30 UTC." in shown(review)
     assert "Unanswered" not in shown(replace(review, rung=2))
 
 

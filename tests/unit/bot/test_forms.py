@@ -45,7 +45,7 @@ def edited(review: Review, **by_label: Any) -> Any:
 
 
 def exact(value: Json) -> str:
-    return json.dumps(value)
+    return json.dumps(value, sort_keys=True)
 
 
 # --- any arguments --------------------------------------------------------------------------------
