@@ -119,7 +119,7 @@ def prompt(view: CardView) -> Block:
 
 
 def arguments(view: CardView) -> list[Block]:
-    """Every argument on a line of its own, in the order of `subject_of`, and a warning if characters in them cannot be seen."""
+    """Every argument on a line of its own, as `subject_of` orders them, and a warning of characters not to be seen."""
     review, masker = view.review, masker_of(view.review)
     fields = subject_of(review).fields
     label = "State" if review.interrupt.kind is Kind.STATE_EDIT else "Arguments"
