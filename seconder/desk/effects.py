@@ -18,7 +18,7 @@ from seconder.decision import (
 from seconder.desk.desk import Desk, subject_of
 from seconder.desk.shown import refresh_card
 from seconder.errors import CannotConsume, EffectUncertain, LeaseLost, NotFound, OutcomeConflict
-from seconder.review import Agent, Interrupt, Kind, Outcome, OutcomeStatus, Question, Review, Status, Step, after
+from seconder.review import Agent, Interrupt, Kind, Outcome, OutcomeStatus, Question, Review, Status
 from seconder.store.effects import Effect, EffectState
 from seconder.store.tx import Tx
 
@@ -70,7 +70,7 @@ def report(
 
     def write(tx: Tx) -> Review:
         review = owned(tx, review_id, agent, lock=True)
-        after(review.status, Step.REPORT, review_id=review.id)
+        runnable(review)
         effect = tx.effects.of_review(review_id)
         if effect is None or not review.consumed:
             raise CannotConsume("not_consumed", "this decision was not consumed, so there is no outcome to report")
