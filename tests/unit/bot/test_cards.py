@@ -56,7 +56,7 @@ from tests.support.reviews import (
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
 MANY = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), phases=PHASES)
 LATER = NOON + timedelta(seconds=134)
-ALICE = {"by": ("U01ALICE",), "source": Source.PERSON, "at": LATER}
+ALICE: dict[str, Any] = {"by": ("U01ALICE",), "source": Source.PERSON, "at": LATER}
 
 
 def decided(decision: Decision, **changes: Any) -> Review:
@@ -366,7 +366,8 @@ def test_an_edit_is_shown_as_old_and_new_by_field() -> None:
 
 def test_old_and_new_of_right_to_left_text_stand_on_lines_of_their_own() -> None:
     review = a_call({"owner": "דנה"})
-    edited = Edited(**ALICE, action=replace(review.interrupt.action, arguments={"owner": "לוי"}))  # type: ignore[type-var]
+    assert review.interrupt.action is not None
+    edited = Edited(**ALICE, action=replace(review.interrupt.action, arguments={"owner": "לוי"}))
 
     assert "owner:\nwas דנה\nnow לוי" in shown(
         replace(review, status=Status.DECIDED, decision=edited, decided_at=LATER)
@@ -427,7 +428,8 @@ def test_the_card_says_what_became_of_the_run(changes: dict[str, Any], text: str
 
 def test_a_state_is_shown_field_by_field_with_its_edit() -> None:
     review = a_state_edit({"plan": "send", "to": ["a"]})
-    edited = Edited(**ALICE, action=replace(review.action, arguments={"state": {"plan": "wait", "to": ["a"]}}))  # type: ignore[type-var]
+    assert review.action is not None
+    edited = Edited(**ALICE, action=replace(review.action, arguments={"state": {"plan": "wait", "to": ["a"]}}))
 
     assert "Stateplan: sendto: a" in shown(review)
     assert "Changedplan: send → wait" in shown(
