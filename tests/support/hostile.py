@@ -158,14 +158,11 @@ def _decision(draw: st.DrawFn, review: Review) -> Decision:
     by = tuple(draw(st.lists(st.sampled_from(["U01ALICE", "U01BOB"]) | texts, max_size=30)))
     common: Any = {"by": by, "source": draw(st.sampled_from(Source)), "at": NOON}
     edited = (review.action or Action(tool="t", arguments={})).with_arguments(draw(arguments))
-    return draw(
-        st.sampled_from(
-            [
-                Approved(**common),
-                Edited(**common, action=edited),
-                Rejected(**common, reason=draw(texts)),
-                Answered(**common, answer=draw(values)),
-                TakenOver(**common, result=draw(texts)),
-            ]
-        )
-    )
+    every: list[Decision] = [
+        Approved(**common),
+        Edited(**common, action=edited),
+        Rejected(**common, reason=draw(texts)),
+        Answered(**common, answer=draw(values)),
+        TakenOver(**common, result=draw(texts)),
+    ]
+    return draw(st.sampled_from(every))
