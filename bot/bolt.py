@@ -1,7 +1,7 @@
 """The Bolt app: sync, answers before it returns, authorised from what the desk knows."""
 
 import logging
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 
 import structlog
 from slack_bolt import App, BoltResponse
@@ -19,12 +19,14 @@ THREADS = 32  # Bolt's own five starve when presses come together
 log = structlog.get_logger("seconder.bot")
 
 
-def build_app(desk: Desk, client: WebClient, refresher: Refresher, *, signing_secret: str | None) -> App:
+def build_app(
+    desk: Desk, client: WebClient, refresher: Refresher, *, signing_secret: str | None, executor: Executor
+) -> App:
     """An app that answers every press; it makes no call to Slack while it is built.
 
-    Without a signing secret it may only be used over Socket Mode, which is not signed.
+    Without a signing secret it may only be used over Socket Mode, which is not signed. The executor runs what
+    comes after the answer; whoever made it shuts it down.
     """
-    executor = ThreadPoolExecutor(THREADS, thread_name_prefix="bolt")
 
     def authorize(enterprise_id: str | None, team_id: str | None) -> AuthorizeResult:
         workspace = people.workspace(desk)

@@ -73,13 +73,11 @@ class Dispatcher:
         while not self._stop.is_set():
             seen = self._desk.store.changes.count
             try:
-                worked = self.work_once()
+                if not self.work_once():
+                    self._desk.store.changes.wait(seen, self._patience())
             except Exception:
                 log.exception("dispatcher.failed")
                 self._stop.wait(IDLE)
-                continue
-            if not worked:
-                self._desk.store.changes.wait(seen, self._patience())
 
     def _patience(self) -> float:
         due = delivery.next_due(self._desk)
@@ -127,24 +125,32 @@ class Dispatcher:
         except (SlackApiError, OSError) as error:
             said = trouble(error)
             wait = None if said.wait is None else timedelta(seconds=said.wait)
+            if said.certain and wait is None:
+                self._undelivered(showing, f"the requester's e-mail: {said.error}")
             raise Later(said.error, wait, counts=wait is None) from error
         delivery.resolve_requester(self._desk, review.id, found)
         return delivery.showing(self._desk, review.id)
+
+    def _undelivered(self, showing: Showing, error: str) -> None:
+        for card in showing.messages:
+            if card.kind == "card" and card.state == "new":
+                delivery.refused(self._desk, card, error=error)
 
     def _card(self, showing: Showing, card: Message) -> None:
         review = showing.review
         current = review.status is Status.PENDING and card.revision == review.revision
         view = self._view(showing, card)
-        if card.ts is not None and card.state != "gone":
-            self._posting.update(card, cards.card(view), live=current)
-        elif card.state == "gone":
+        full, plain = (lambda: cards.card(view)), (lambda: cards.minimal_card(view))
+        if card.state == "gone" or (card.ts is not None and not self._posting.update(card, full, plain, live=current)):
             if current and not _another(showing, card):
                 repost.repost(self._desk, review.id)
+        elif card.ts is not None:
+            return
         elif card.state == "posting" and self._posting.find(card, showing):
             fresh = delivery.showing(self._desk, review.id)
             self._card(fresh, next(one for one in fresh.messages if one.id == card.id))
         elif current:
-            self._posting.post(card, lambda: cards.card(view), plain=lambda: cards.minimal_card(view))
+            self._posting.post(card, full, plain=plain)
         else:
             delivery.updated(self._desk, card.id, shown="", state="gone")
 

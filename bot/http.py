@@ -1,27 +1,34 @@
 """Slack over HTTP: what is malformed is refused before Bolt sees it; Bolt runs in a thread pool.
 
-Bolt answers a bad timestamp or signature header with 500, and a bad payload before it looked at the
-signature; both are refused here with 401 and 400. Bodies are never logged.
+Bolt reads the payload before it has looked at the signature, and answers what it cannot read with 500, as it
+does bad timestamps. Here the signature comes first (401), then the shape (400). Bodies are never logged.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 import anyio
 from slack_bolt import App, BoltRequest, BoltResponse
+from slack_sdk.signature import SignatureVerifier
+
+from seconder.bot.shapes import well_formed
 
 MAX_BODY = 1024 * 1024  # bytes
 THREADS = 32
-SIGNATURE_LENGTH = 67  # v0= and 64 hexadecimal digits
+STAMP = re.compile(r"[0-9]{1,12}")
+SIGNATURE = re.compile(r"v0=[0-9a-f]{64}")
+
+Headers = Mapping[str, str | Sequence[str]]
 
 
 class SlackEvents:
     """An ASGI application for `POST /slack/events`."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
+    def __init__(self, app: App, *, signing_secret: str) -> None:
+        self._app, self._verifier = app, SignatureVerifier(signing_secret)
         self._threads: anyio.CapacityLimiter | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -31,12 +38,23 @@ class SlackEvents:
         headers: dict[str, str | Sequence[str]] = {
             name.decode("latin-1").lower(): [value.decode("latin-1")] for name, value in scope["headers"]
         }
-        answer = _refusal(body, headers)
-        if answer is None and body is not None:
+        if body is None:
+            await _send(send, BoltResponse(status=413))
+        elif not self._signed(body, headers):
+            await _send(send, BoltResponse(status=401))
+        elif not _readable(body, headers):
+            await _send(send, BoltResponse(status=400))
+        else:
             self._threads = self._threads or anyio.CapacityLimiter(THREADS)
             request = BoltRequest(body=body.decode("utf-8"), headers=headers)
-            answer = await anyio.to_thread.run_sync(self._app.dispatch, request, limiter=self._threads)
-        await _send(send, answer or BoltResponse(status=400))
+            await _send(send, await anyio.to_thread.run_sync(self._app.dispatch, request, limiter=self._threads))
+
+    def _signed(self, body: bytes, headers: Headers) -> bool:
+        """Whether Slack sent it, lately: looked at before anything in it is read."""
+        timestamp, signature = _first(headers, "x-slack-request-timestamp"), _first(headers, "x-slack-signature")
+        if not STAMP.fullmatch(timestamp) or not SIGNATURE.fullmatch(signature):
+            return False
+        return self._verifier.is_valid(body, timestamp, signature)
 
 
 async def _body(receive: Any) -> bytes | None:
@@ -52,28 +70,20 @@ async def _body(receive: Any) -> bytes | None:
             return b"".join(parts)
 
 
-def _refusal(body: bytes | None, headers: Mapping[str, str | Sequence[str]]) -> BoltResponse | None:
-    if body is None:
-        return BoltResponse(status=413)
-    timestamp = headers.get("x-slack-request-timestamp", [""])[0]
-    signature = headers.get("x-slack-signature", [""])[0]
-    if not (timestamp.isascii() and timestamp.isdigit()):
-        return BoltResponse(status=401)
-    if not (signature.isascii() and len(signature) == SIGNATURE_LENGTH and signature.startswith("v0=")):
-        return BoltResponse(status=401)
-    return None if _readable(body, headers.get("content-type", [""])[0]) else BoltResponse(status=400)
-
-
-def _readable(body: bytes, content_type: str) -> bool:
-    """Whether Bolt can parse it: JSON, or a form whose `payload` is a JSON object."""
+def _readable(body: bytes, headers: Headers) -> bool:
+    """Whether Bolt can parse it, and the listeners can read what comes of it; parsed as Bolt does."""
     try:
         text = body.decode("utf-8")
-        if content_type.startswith("application/json"):
-            return isinstance(json.loads(text), dict)
-        payload = parse_qs(text, keep_blank_values=True).get("payload")
-        return payload is None or isinstance(json.loads(payload[0]), dict)
+        if _first(headers, "content-type").split(";")[0] == "application/json" or text.startswith("{"):
+            return well_formed(json.loads(text))
+        payload = dict(parse_qsl(text, keep_blank_values=True)).get("payload")
+        return payload is None or well_formed(json.loads(payload))
     except (ValueError, RecursionError):
         return False
+
+
+def _first(headers: Headers, name: str) -> str:
+    return headers.get(name, [""])[0]
 
 
 async def _send(send: Any, answer: BoltResponse) -> None:

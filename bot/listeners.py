@@ -1,13 +1,14 @@
 """Every listener: parse, call the desk (which commits), ack; what needs the network comes after, lazily.
 
 ack=...   decides and answers Slack; makes no network call but for facts that are too old
-lazy=...  opens a modal or tells somebody in private; begins with `if "said" not in context`,
+lazy=...  opens a modal or tells somebody in private; `logged` begins with `if "said" not in context`,
           since Bolt runs it even where the listener raised
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import structlog
 from slack_bolt import Ack, App, BoltContext
@@ -16,15 +17,16 @@ from slack_sdk.errors import SlackApiError
 
 from seconder.bot import forms, ids
 from seconder.bot.full_view import full_view
-from seconder.bot.people import Refresher
+from seconder.bot.people import BUDGET, Refresher
 from seconder.bot.presses import Body, kept, pressed, sent
 from seconder.bot.replies import reply
 from seconder.bot.slack import trouble
+from seconder.bot.text import shorten
 from seconder.desk import decide, opening, people
 from seconder.desk.decide import Choice
 from seconder.desk.desk import Desk
 from seconder.desk.press import Press
-from seconder.errors import SeconderError, StaleFacts
+from seconder.errors import InvalidInput, SeconderError, StaleFacts
 from seconder.faults import crash_point
 from seconder.review import Review
 
@@ -39,22 +41,31 @@ class Hands:
 
     desk: Desk
     refresher: Refresher
+    monotonic: Callable[[], float] = time.monotonic
 
     def with_fresh_facts(self, do: Callable[[], T]) -> T:
-        """What `do` gives; where its facts are too old they are looked at once, and it is done again."""
-        try:
-            return do()
-        except StaleFacts as stale:
-            self.refresher.refresh(stale.people, stale.groups)
-            return do()
+        """What `do` gives; facts that are too old are looked at, each once, all within BUDGET, and it is done again.
 
-    def decide(self, press: Press, choice: Choice) -> str | None:
-        """None where the press counted, else what to tell the person in private."""
+        There can be two looks: those who voted before are asked for only once the presser is known.
+        """
+        end, looked = self.monotonic() + BUDGET, set[str]()
+        while True:
+            try:
+                return do()
+            except StaleFacts as stale:
+                wanted, left = {*stale.people, *stale.groups}, end - self.monotonic()
+                if wanted <= looked or left <= 0:
+                    raise
+                self.refresher.refresh(stale.people, stale.groups, within=left)
+                looked |= wanted
+
+    def decide(self, press: Press, choice: Choice) -> SeconderError | None:
+        """None where the press counted, else why it did not."""
         crash_point("listener.before_decide")
         try:
             self.with_fresh_facts(lambda: decide.decide(self.desk, press, choice))
         except SeconderError as error:
-            return self.sentence(press, error)
+            return error
         crash_point("listener.decided")
         return None
 
@@ -82,7 +93,9 @@ def listen(app: App, hands: Hands) -> None:
 
 def _buttons(app: App, hands: Hands) -> None:
     def approve(ack: Ack, body: Body, context: BoltContext) -> None:
-        context["said"] = {"tell": hands.decide(pressed(body), decide.Approve())}
+        press = pressed(body)
+        refused = hands.decide(press, decide.Approve())
+        context["said"] = {"tell": None if refused is None else hands.sentence(press, refused)}
         ack()
 
     def view_all(ack: Ack, body: Body, context: BoltContext) -> None:
@@ -94,13 +107,14 @@ def _buttons(app: App, hands: Hands) -> None:
         context["said"] = {**_opened(hands, sent(body), kept(body).page + step), "turned": True}
         ack()
 
-    app.action(ids.APPROVE)(ack=approve, lazy=[tell])
-    app.action(ids.VIEW_ALL)(ack=view_all, lazy=[show])
-    app.action(ids.EDIT)(ack=_opener(hands, "edited", forms.edit_form), lazy=[show])
-    app.action(ids.REJECT)(ack=_opener(hands, "rejected", forms.reject_form), lazy=[show])
-    app.action(ids.ANSWER)(ack=_opener(hands, "answered", forms.answer_form), lazy=[show])
-    app.action(ids.PAGE_NEXT)(ack=turn, lazy=[show])
-    app.action(ids.PAGE_PREVIOUS)(ack=turn, lazy=[show])
+    after, opened = [logged(tell)], [logged(show)]
+    app.action(ids.APPROVE)(ack=approve, lazy=after)
+    app.action(ids.VIEW_ALL)(ack=view_all, lazy=opened)
+    app.action(ids.EDIT)(ack=_opener(hands, "edited", forms.edit_form), lazy=opened)
+    app.action(ids.REJECT)(ack=_opener(hands, "rejected", forms.reject_form), lazy=opened)
+    app.action(ids.ANSWER)(ack=_opener(hands, "answered", forms.answer_form), lazy=opened)
+    app.action(ids.PAGE_NEXT)(ack=turn, lazy=opened)
+    app.action(ids.PAGE_PREVIOUS)(ack=turn, lazy=opened)
 
 
 def _opener(hands: Hands, decision: str, draw: Callable[[Review, str], dict[str, Any]]) -> Callable[..., None]:
@@ -124,13 +138,15 @@ def _forms(app: App, hands: Hands) -> None:
         read = forms.read_answer(review, values)
         return read if isinstance(read, forms.FieldErrors) else decide.Answer(read.value)
 
-    for callback, read in ((ids.EDIT_FORM, edited), (ids.REJECT_FORM, rejected), (ids.ANSWER_FORM, answered)):
-        app.view(callback)(_submitted(hands, read))
+    app.view(ids.EDIT_FORM)(_submitted(hands, "edited", edited))
+    app.view(ids.REJECT_FORM)(_submitted(hands, "rejected", rejected))
+    app.view(ids.ANSWER_FORM)(_submitted(hands, "answered", answered))
 
 
-def _submitted(
-    hands: Hands, read: Callable[[Review, dict[str, Any]], Choice | forms.FieldErrors]
-) -> Callable[..., None]:
+Read: TypeAlias = Callable[[Review, dict[str, Any]], Choice | forms.FieldErrors]
+
+
+def _submitted(hands: Hands, decision: str, read: Read) -> Callable[..., None]:
     def submitted(ack: Ack, body: Body) -> None:
         press = sent(body)
         review = opening.of_token(hands.desk, press.token)
@@ -139,15 +155,33 @@ def _submitted(
             return
         choice = read(review, body["view"]["state"]["values"])
         if isinstance(choice, forms.FieldErrors):
-            ack(response_action="errors", errors=choice.errors)
+            late = hands.form(press, decision, lambda *_: {})
+            errors = {} if "tell" in late else choice.errors
+            _refuse(ack, errors, late.get("tell", ""))
             return
         refused = hands.decide(press, choice)
         if refused is None:
             ack(response_action="clear")
         else:
-            ack(response_action="update", view=notice(refused))
+            _refuse(ack, _first_field(body, refused), hands.sentence(press, refused))
 
     return submitted
+
+
+def _refuse(ack: Ack, errors: dict[str, str], sentence: str) -> None:
+    """The form stays, with what is wrong under its fields; with nothing to mend it gives way to a sentence."""
+    if errors:
+        ack(response_action="errors", errors=errors)
+    else:
+        ack(response_action="update", view=notice(sentence))
+
+
+def _first_field(body: Body, error: SeconderError) -> dict[str, str]:
+    """What the desk does not accept, under the form's first field, so that what was typed is not lost."""
+    fields = [block["block_id"] for block in body["view"].get("blocks", ()) if block.get("type") == "input"]
+    if not fields or not isinstance(error, InvalidInput):
+        return {}
+    return {fields[0]: shorten("; ".join(fault.message for fault in error.faults), forms.MAX_MESSAGE)}
 
 
 def _events(app: App, hands: Hands) -> None:
@@ -159,14 +193,29 @@ def _events(app: App, hands: Hands) -> None:
         context["said"] = {"people": [], "groups": [event.get("subteam_id") or event["subteam"]["id"]]}
         ack()
 
-    def look(context: BoltContext) -> None:
+    def look(_client: WebClient, _body: Body, context: BoltContext) -> None:
+        hands.refresher.refresh_changed(context["said"]["people"], context["said"]["groups"])
+
+    app.event("user_change")(ack=person, lazy=[logged(look)])
+    app.event("subteam_updated")(ack=group, lazy=[logged(look)])
+    app.event("subteam_members_changed")(ack=group, lazy=[logged(look)])
+
+
+Lazy: TypeAlias = Callable[[WebClient, Body, BoltContext], None]
+
+
+def logged(do: Lazy) -> Lazy:
+    """The same, run only where the listener said something; what it raises is logged, which Bolt would swallow."""
+
+    def lazily(client: WebClient, body: Body, context: BoltContext) -> None:
         if "said" not in context:
             return
-        hands.refresher.refresh(context["said"]["people"], context["said"]["groups"])
+        try:
+            do(client, body, context)
+        except Exception:
+            log.exception("bot.lazy_failed", listener=do.__name__)
 
-    app.event("user_change")(ack=person, lazy=[look])
-    app.event("subteam_updated")(ack=group, lazy=[look])
-    app.event("subteam_members_changed")(ack=group, lazy=[look])
+    return lazily
 
 
 def _opened(hands: Hands, press: Press, page: int) -> dict[str, Any]:
@@ -179,8 +228,6 @@ def _opened(hands: Hands, press: Press, page: int) -> dict[str, Any]:
 
 def show(client: WebClient, body: Body, context: BoltContext) -> None:
     """The modal is on the person's screen, or they are told why not."""
-    if "said" not in context:
-        return
     said = context["said"]
     if "view" not in said:
         tell(client, body, context)
@@ -197,8 +244,6 @@ def show(client: WebClient, body: Body, context: BoltContext) -> None:
 
 def tell(client: WebClient, body: Body, context: BoltContext) -> None:
     """The person reads in private why their press did not count; nothing where it did."""
-    if "said" not in context:
-        return
     sentence = context["said"].get("tell")
     if sentence is not None:
         _whisper(client, body, sentence)
@@ -206,12 +251,12 @@ def tell(client: WebClient, body: Body, context: BoltContext) -> None:
 
 def _whisper(client: WebClient, body: Body, sentence: str) -> None:
     channel = (body.get("channel") or {}).get("id")
-    if channel is None:
-        log.warning("bot.nowhere_to_tell")
-        return
     thread = (body.get("message") or {}).get("thread_ts")
     try:
-        client.chat_postEphemeral(channel=channel, user=body["user"]["id"], text=sentence, thread_ts=thread)
+        if channel is None:  # pressed inside a modal: it gives way to the sentence
+            client.views_update(view_id=body["view"]["id"], view=notice(sentence))
+        else:
+            client.chat_postEphemeral(channel=channel, user=body["user"]["id"], text=sentence, thread_ts=thread)
     except (SlackApiError, OSError) as error:
         log.warning("bot.not_told", error=trouble(error).error)
 

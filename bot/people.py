@@ -21,6 +21,7 @@ from seconder.errors import ConfigurationError
 
 BUDGET = 1.5  # seconds a press may wait for fresh facts; Slack wants its answer within three
 AT_ONCE = 8
+IN_BACKGROUND = 2  # of which nobody waits; presses never queue behind them
 
 log = structlog.get_logger("seconder.people")
 
@@ -31,6 +32,7 @@ class Refresher:
     def __init__(self, desk: Desk, client: WebClient, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._desk, self._client, self._monotonic = desk, client, monotonic
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="people")
+        self._background = ThreadPoolExecutor(IN_BACKGROUND, thread_name_prefix="people-background")
 
     def refresh_workspace(self) -> None:
         """The workspace of the bot token is known. Raises: ConfigurationError where Slack does not say."""
@@ -53,21 +55,21 @@ class Refresher:
 
     def refresh(self, users: Iterable[str], groups: Iterable[str], *, within: float = BUDGET) -> None:
         """What Slack said of them within so many seconds is remembered; what it did not say stays as old as it was."""
-        looks = [self._pool.submit(self._person, user) for user in dict.fromkeys(users)]
-        looks += [self._pool.submit(self._group, group) for group in dict.fromkeys(groups)]
-        _, late = wait(looks, timeout=within)
-        for look in late:
-            look.cancel()
-        for look in looks:
-            if look.done() and not look.cancelled() and (error := look.exception()) is not None:
-                log.warning("people.not_seen", error=str(error))
+        self._look(self._pool, users, groups, within)
 
     def refresh_known(self) -> None:
         """Everybody and every group that the policy's roles name is looked at again."""
-        roles = self._desk.roles.values()
-        users = {user for role in roles for user in role.users}
-        groups = {group for role in roles for group in role.user_groups}
-        self.refresh(sorted(users), sorted(groups), within=30)
+        users, groups = self._named()
+        self._look(self._background, sorted(users), sorted(groups), 30)
+
+    def refresh_changed(self, users: Iterable[str], groups: Iterable[str]) -> None:
+        """Slack told that these changed: those that matter here are looked at again.
+
+        In a large workspace somebody changes their status every few seconds; most of them decide nothing here.
+        """
+        named_users, named_groups = self._named()
+        people_here = {*named_users, *people.names(self._desk, users)}
+        self._look(self._background, people_here.intersection(users), named_groups.intersection(groups), 30)
 
     def by_email(self, email: str) -> list[str]:
         """The people with this address: none or one, as Slack keeps it unique. Raises: SlackApiError, OSError."""
@@ -83,7 +85,23 @@ class Refresher:
 
     def close(self) -> None:
         """Looks under way are not waited for."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._background):
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _named(self) -> tuple[set[str], set[str]]:
+        roles = self._desk.roles.values()
+        users = {user for role in roles for user in role.users}
+        return users, {group for role in roles for group in role.user_groups}
+
+    def _look(self, pool: ThreadPoolExecutor, users: Iterable[str], groups: Iterable[str], within: float) -> None:
+        looks = [pool.submit(self._person, user) for user in dict.fromkeys(users)]
+        looks += [pool.submit(self._group, group) for group in dict.fromkeys(groups)]
+        _, late = wait(looks, timeout=within)
+        for look in late:
+            look.cancel()
+        for look in looks:
+            if look.done() and not look.cancelled() and (error := look.exception()) is not None:
+                log.warning("people.not_seen", error=str(error))
 
     def _person(self, user_id: str) -> None:
         now = people.now(self._desk)

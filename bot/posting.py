@@ -64,23 +64,13 @@ class Posting:
         wait = self._pace.before_post(channel_id)
         if wait > 0:
             raise Later("a post a second per channel", timedelta(seconds=wait))
-        drawn = draw()
-        delivery.posting(self._desk, message.id, channel_id=channel_id)
-        crash_point("dispatcher.posting")
-        try:
-            ts = self._send(message, drawn, channel_id, thread)
-        except Later:
-            raise
-        except (SlackApiError, OSError) as error:
-            said = trouble(error)
-            if said.certain and said.error in LAYOUT and plain is not None:
-                log.warning("dispatcher.layout_refused", review=message.review_id, error=said.error)
-                delivery.not_posted(self._desk, message.id, error=said.error)
-                self.post(message, plain, thread=thread)
-                return
-            raise self._not_sent(message, channel_id, error) from error
-        crash_point("dispatcher.posted")
-        self._placed(message, channel_id, ts, shown_hash(drawn))
+        refused = self._try(message, draw(), channel_id, thread)
+        if refused is not None and plain is not None:
+            log.warning("dispatcher.layout_refused", review=message.review_id, error=refused)
+            delivery.not_posted(self._desk, message.id, error=refused)
+            refused = self._try(message, plain(), channel_id, thread)
+        if refused is not None:
+            raise self._refused(message, refused)
 
     def find(self, message: Message, showing: Showing, *, thread: str | None = None) -> bool:
         """Whether a post without an answer is in Slack after all; its row knows where then. Raises: Later."""
@@ -103,14 +93,16 @@ class Posting:
             self._delete(message.channel_id, double)
         return True
 
-    def update(self, message: Message, drawn: Drawn, *, live: bool) -> None:
-        """Slack shows this. Raises: Later."""
-        shown = shown_hash(drawn)
-        state = "live" if live else "retired"
+    def update(
+        self, message: Message, draw: Callable[[], Drawn], plain: Callable[[], Drawn] | None = None, *, live: bool
+    ) -> bool:
+        """Whether Slack shows this; False where the message is gone. Raises: Later."""
+        drawn = draw()
+        shown, state = shown_hash(drawn), "live" if live else "retired"
         if message.shown == shown:
             if message.state != state:
                 delivery.updated(self._desk, message.id, shown=shown, state=state)
-            return
+            return True
         wait = self._pace.before_update()
         if wait > 0:
             raise Later("Slack's budget for updates", timedelta(seconds=wait))
@@ -120,10 +112,14 @@ class Posting:
                 channel=message.channel_id or "", ts=message.ts or "", text=drawn.text, blocks=drawn.blocks
             )
         except (SlackApiError, OSError) as error:
-            self._not_updated(message, error)
-            return
+            said = trouble(error)
+            if said.error in LAYOUT and plain is not None:
+                log.warning("dispatcher.layout_refused", review=message.review_id, error=said.error)
+                return self.update(message, plain, live=live)
+            return self._not_updated(message, error)
         crash_point("dispatcher.updated")
         delivery.updated(self._desk, message.id, shown=shown, state=state)
+        return True
 
     def _channel(self, message: Message) -> str:
         try:
@@ -137,6 +133,22 @@ class Posting:
             if said.certain and wait is None:
                 delivery.refused(self._desk, message, error=said.error)
             raise Later(said.error, wait, counts=wait is None) from error
+
+    def _try(self, message: Message, drawn: Drawn, channel_id: str, thread: str | None) -> str | None:
+        """None where it is posted, else Slack's word for what it does not like about the layout. Raises: Later."""
+        if not delivery.posting(self._desk, message.id, channel_id=channel_id):
+            raise Later("another dispatcher posts this message", UNKNOWN)
+        crash_point("dispatcher.posting")
+        try:
+            ts = self._send(message, drawn, channel_id, thread)
+        except (SlackApiError, OSError) as error:
+            said = trouble(error)
+            if said.certain and said.error in LAYOUT:
+                return said.error
+            raise self._not_sent(message, channel_id, error) from error
+        crash_point("dispatcher.posted")
+        self._placed(message, channel_id, ts, shown_hash(drawn))
+        return None
 
     def _send(self, message: Message, drawn: Drawn, channel_id: str, thread: str | None) -> str:
         self._pace.posted(channel_id)
@@ -158,18 +170,21 @@ class Posting:
             delivery.not_posted(self._desk, message.id, error=said.error)
             return Later(said.error, timedelta(seconds=said.wait))
         if said.certain:
-            log.error("dispatcher.refused", review=message.review_id, channel=message.channel, error=said.error)
-            delivery.refused(self._desk, message, error=said.error)
-            return Later(said.error, counts=True)
+            return self._refused(message, said.error)
         log.warning("dispatcher.unknown_outcome", review=message.review_id, error=said.error)
         return Later(said.error, UNKNOWN)
 
-    def _not_updated(self, message: Message, error: Exception) -> None:
+    def _refused(self, message: Message, error: str) -> Later:
+        log.error("dispatcher.refused", review=message.review_id, channel=message.channel, error=error)
+        delivery.refused(self._desk, message, error=error)
+        return Later(error, counts=True)
+
+    def _not_updated(self, message: Message, error: Exception) -> bool:
         said = trouble(error)
         if said.error in VANISHED:
             log.warning("dispatcher.card_gone", review=message.review_id)
             delivery.updated(self._desk, message.id, shown="", state="gone")
-            return
+            return False
         if said.wait is not None:
             self._pace.blocked("update", said.wait)
             raise Later(said.error, timedelta(seconds=said.wait)) from error

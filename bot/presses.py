@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from seconder.bot.shapes import is_id
 from seconder.desk.press import Press
 
 Body = Mapping[str, Any]
@@ -14,7 +15,7 @@ def pressed(body: Body) -> Press:
     """A press of a button on a card."""
     container = body.get("container") or {}
     return Press(
-        token=str(body["actions"][0].get("value") or ""),
+        token=_token(body["actions"][0].get("value")),
         team_id=_team(body),
         enterprise_id=_enterprise(body),
         user_id=body["user"]["id"],
@@ -45,12 +46,16 @@ def kept(body: Body) -> Kept:
     """The card's token and the page; a view that is not ours has an empty token."""
     try:
         held = json.loads(body["view"]["private_metadata"])
-    except (KeyError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         held = None
     if not isinstance(held, dict):
         return Kept("", 0)
     page = held.get("page", 0)
-    return Kept(str(held.get("token", "")), page if isinstance(page, int) else 0)
+    return Kept(_token(held.get("token")), page if isinstance(page, int) else 0)
+
+
+def _token(value: object) -> str:
+    return value if isinstance(value, str) and is_id(value) else ""
 
 
 def _team(body: Body) -> str:

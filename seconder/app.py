@@ -14,6 +14,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,7 +25,7 @@ import structlog
 import uvicorn
 
 from seconder import faults
-from seconder.bot.bolt import build_app
+from seconder.bot.bolt import THREADS, build_app
 from seconder.bot.dispatcher import Dispatcher
 from seconder.bot.http import SlackEvents
 from seconder.bot.people import Refresher
@@ -130,24 +131,30 @@ def running(settings: Settings, agents: str | None, *, offset_allowed: bool = Fa
 
 def _start(settings: Settings, desk: Desk, factories: Mapping[str, Factory], stack: ExitStack) -> Running:
     from seconder.api.app import build_api
+    from seconder.api.webhooks import Webhooks
 
     client = make_client(settings.slack_bot_token or "", settings.slack_api_url)
     refresher = Refresher(desk, client)
     refresher.refresh_workspace()
-    bolt = build_app(desk, client, refresher, signing_secret=settings.slack_signing_secret)
+    stack.callback(refresher.close)
+    executor = stack.enter_context(ThreadPoolExecutor(THREADS, thread_name_prefix="bolt"))
+    bolt = build_app(desk, client, refresher, signing_secret=settings.slack_signing_secret, executor=executor)
     slack, link = None, None
     if settings.slack_app_token:
         link = Socket(bolt, settings.slack_app_token)
         link.start()
         stack.callback(link.stop)
     elif settings.slack_signing_secret:
-        slack = SlackEvents(bolt)
+        slack = SlackEvents(bolt, signing_secret=settings.slack_signing_secret)
     else:
         message = "set SLACK_APP_TOKEN for Socket Mode, or SLACK_SIGNING_SECRET for HTTP at /slack/events"
         raise ConfigurationError(message)
     dispatcher = Dispatcher(desk, client, refresher, worker_name=worker_name())
     dispatcher.start()
     stack.callback(dispatcher.stop)
+    hooks = Webhooks(desk, worker_name=worker_name())
+    hooks.start()
+    stack.callback(hooks.stop)
     clock = Clockwork(desk, jobs={"people": (REFRESH_EVERY, refresher.refresh_known)})
     clock.start()
     stack.callback(clock.stop)

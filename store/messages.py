@@ -87,6 +87,12 @@ class Messages:
         changed = {name: to_millis(value) if isinstance(value, datetime) else value for name, value in values.items()}
         self._db.execute(update(messages).where(messages.c.id == message_id).values(**changed))
 
+    def announce(self, message_id: str, *, channel_id: str, at: datetime) -> bool:
+        """Whether the message waited to be posted; a post of it in this channel is under way from `at` on."""
+        waits = (messages.c.id == message_id, messages.c.ts.is_(None), messages.c.state.in_(("new", "undelivered")))
+        values = {"state": "posting", "channel_id": channel_id, "attempted_at": to_millis(at)}
+        return self._db.execute(update(messages).where(*waits).values(**values)).rowcount == 1
+
     def place(self, message_id: str, *, team_id: str, channel_id: str, ts: str) -> bool:
         """Whether the message had no place yet; it is live there from now on."""
         query = update(messages).where(messages.c.id == message_id, messages.c.ts.is_(None))

@@ -74,13 +74,12 @@ def showing(desk: Desk, review_id: str) -> Showing:
     return desk.store.read(read)
 
 
-def posting(desk: Desk, message_id: str, *, channel_id: str) -> None:
-    """The message is about to be posted there; what becomes of the attempt is unknown until it is told."""
+def posting(desk: Desk, message_id: str, *, channel_id: str) -> bool:
+    """Whether the message is about to be posted there by the caller; False where somebody else is at it, or was.
 
-    def write(tx: Tx) -> None:
-        tx.messages.change(message_id, state="posting", channel_id=channel_id, attempted_at=tx.now())
-
-    desk.store.write(write)
+    What becomes of the attempt is unknown until it is told.
+    """
+    return desk.store.write(lambda tx: tx.messages.announce(message_id, channel_id=channel_id, at=tx.now()))
 
 
 def not_posted(desk: Desk, message_id: str, *, error: str) -> None:
@@ -138,7 +137,10 @@ def failed(desk: Desk, item: Item, *, error: str, wait: timedelta | None = None,
     def write(tx: Tx) -> str:
         now = tx.now()
         due = None if wait is None else now + wait
-        return tx.queue.fail(item, error=error, now=now, due_at=due, counts=counts)
+        what = tx.queue.fail(item, error=error, now=now, due_at=due, counts=counts)
+        if what == "dead":
+            _given_up(tx, item.subject, error)
+        return what
 
     return desk.store.write(write)
 
@@ -180,6 +182,14 @@ def resolve_requester(desk: Desk, review_id: str, user_ids: Sequence[str]) -> No
         tx.reviews.set_requester(review_id, None, f"Nobody can approve this: {why}, not exactly one.")
 
     desk.store.write(write)
+
+
+def _given_up(tx: Tx, review_id: str, error: str) -> None:
+    """A review whose card was never posted says that it is undelivered."""
+    review = tx.reviews.get(review_id, lock=True)
+    if review.delivery is Delivery.QUEUED:
+        tx.reviews.set_delivery(review_id, Delivery.UNDELIVERED)
+        tx.trail.append(subject_of(review_id), "undelivered", {"error": error}, at=tx.now())
 
 
 def _people(review: Review) -> set[str]:
