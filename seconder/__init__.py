@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seconder.frameworks.effect import effect_key
     from seconder.frameworks.follow import Paused
-    from seconder.frameworks.openai_agents import run
+    from seconder.frameworks.running import run
     from seconder.gate import connect
 
 __all__ = ["Paused", "connect", "effect_key", "run"]
@@ -15,7 +15,7 @@ _HOMES = {
     "Paused": "seconder.frameworks.follow",
     "connect": "seconder.gate",
     "effect_key": "seconder.frameworks.effect",
-    "run": "seconder.frameworks.openai_agents",
+    "run": "seconder.frameworks.running",
 }
 
 

@@ -1,0 +1,61 @@
+"""`seconder.run`: the adapter is found by the type of the agent, so that no framework is loaded that is not in use."""
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from seconder.errors import ConfigurationError
+
+#: The package that an agent's type comes from, and the module that runs such an agent.
+RUNNERS: Mapping[str, str] = {
+    "agents": "seconder.frameworks.openai_agents",
+    "langgraph": "seconder.frameworks.langgraph",
+    "contextlib": "seconder.frameworks.langgraph",  # a factory that opens a checkpointer and closes it
+}
+
+
+async def run(agent: Any, input: Any, **options: Any) -> Any:  # noqa: A002 - the frameworks' own name
+    """The run's final output; where gated calls stop it, after people decided and it was resumed, here or elsewhere.
+
+    `agent` is an agent of a known framework or a factory of one. The options are those of the framework's own
+    `run` in `seconder.frameworks`; all know `client`, `name`, `version`, `requester`, `session`, `environment`,
+    `reason`, `context_items`, `context`, `wait`, `timeout` and `run_id`.
+
+    Raises: ConfigurationError where no adapter fits; what the framework's `run` raises.
+    """
+    module = _module(agent)
+    if module is None and callable(agent):
+        agent = await _Made.by(agent)
+        module = _module(agent.first)
+    if module is None:
+        found = type(agent.first if isinstance(agent, _Made) else agent)
+        raise ConfigurationError(f"no adapter for a {found.__module__}.{found.__qualname__}: see docs/frameworks.md")
+    return await importlib.import_module(module).run(agent, input, **options)
+
+
+def _module(agent: Any) -> str | None:
+    made = agent[0] if isinstance(agent, tuple) and agent else agent
+    for kind in type(made).__mro__:
+        module = RUNNERS.get(kind.__module__.partition(".")[0])
+        if module is not None:
+            return module
+    return None
+
+
+class _Made:
+    """A factory whose first product was made to see its type; it is handed out once, then the factory makes others."""
+
+    def __init__(self, factory: Any, first: Any) -> None:
+        self._factory, self.first, self._used = factory, first, False
+
+    @classmethod
+    async def by(cls, factory: Any) -> "_Made":
+        first = factory()
+        return cls(factory, await first if inspect.isawaitable(first) else first)
+
+    def __call__(self) -> Any:
+        if self._used:
+            return self._factory()
+        self._used = True
+        return self.first
