@@ -54,7 +54,10 @@ class SlackEvents:
         timestamp, signature = _first(headers, "x-slack-request-timestamp"), _first(headers, "x-slack-signature")
         if not STAMP.fullmatch(timestamp) or not SIGNATURE.fullmatch(signature):
             return False
-        return self._verifier.is_valid(body, timestamp, signature)
+        try:
+            return self._verifier.is_valid(body, timestamp, signature)
+        except UnicodeDecodeError:  # the verifier reads text; Slack sends no other
+            return False
 
 
 async def _body(receive: Any) -> bytes | None:

@@ -10,17 +10,19 @@ from seconder.desk.press import Press
 
 Body = Mapping[str, Any]
 
+NOWHERE = ""  # unlike None, which a form has, it is compared with the card's place and differs
+
 
 def pressed(body: Body) -> Press:
     """A press of a button on a card."""
-    container = body.get("container") or {}
+    channel_id, ts = _place(body)
     return Press(
         token=_token(body["actions"][0].get("value")),
         team_id=_team(body),
         enterprise_id=_enterprise(body),
         user_id=body["user"]["id"],
-        channel_id=(body.get("channel") or {}).get("id") or container.get("channel_id"),
-        ts=(body.get("message") or {}).get("ts") or container.get("message_ts"),
+        channel_id=channel_id,
+        ts=ts,
     )
 
 
@@ -52,6 +54,14 @@ def kept(body: Body) -> Kept:
         return Kept("", 0)
     page = held.get("page", 0)
     return Kept(_token(held.get("token")), page if isinstance(page, int) else 0)
+
+
+def _place(body: Body) -> tuple[str, str]:
+    """Channel and message; where one of them is missing, a place where no card is."""
+    container = body.get("container") or {}
+    channel_id = (body.get("channel") or {}).get("id") or container.get("channel_id")
+    ts = (body.get("message") or {}).get("ts") or container.get("message_ts")
+    return (channel_id, ts) if channel_id and ts else (NOWHERE, NOWHERE)
 
 
 def _token(value: object) -> str:
