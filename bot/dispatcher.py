@@ -23,6 +23,7 @@ from seconder.bot.slack import trouble
 from seconder.desk import delivery, repost
 from seconder.desk.delivery import Item, Message, Showing
 from seconder.desk.desk import Desk
+from seconder.desk.shown import REMINDER
 from seconder.faults import crash_point
 from seconder.review import Status
 
@@ -158,16 +159,20 @@ class Dispatcher:
         if reply.ts is not None or reply.state == "gone":
             return
         parent = next((one for one in showing.messages if one.kind == "card" and one.revision == reply.revision), None)
-        if showing.review.status is not Status.PENDING or parent is None or parent.state == "gone":
+        reminds = reply.name.startswith(REMINDER)
+        review = showing.review
+        late = reminds and (review.status is not Status.PENDING or review.revision != reply.revision)
+        if late or parent is None or parent.state == "gone":
             delivery.updated(self._desk, reply.id, shown="", state="gone")
             return
         if parent.ts is None:
-            raise Later("the card of this reminder is not posted yet", timedelta(seconds=1))
+            raise Later("the card of this reply is not posted yet", timedelta(seconds=1))
         if reply.state == "posting" and self._posting.find(reply, showing, thread=parent.ts):
             return
         placed = repost.in_thread_of(reply, parent)
         view = self._view(showing, parent)
-        self._posting.post(placed, lambda: cards.reminder(view), thread=parent.ts)
+        draw = cards.reminder if reminds else cards.escalated_note
+        self._posting.post(placed, lambda: draw(view), thread=parent.ts)
 
     def _view(self, showing: Showing, card: Message) -> CardView:
         newest = max((one for one in showing.messages if one.kind == "card"), key=lambda one: one.revision)

@@ -13,7 +13,7 @@ from seconder.desk.announce import announce
 from seconder.desk.decide import settle, settle_pause
 from seconder.desk.desk import Desk, subject_of
 from seconder.desk.effects import settle_uncertain
-from seconder.desk.shown import CARD, add_card, refresh_card
+from seconder.desk.shown import CARD, MOVED, REMINDER, add_card, refresh_card
 from seconder.desk.submit import next_due
 from seconder.faults import crash_point
 from seconder.review import Review, Status, Step
@@ -65,18 +65,19 @@ def _climbed(desk: Desk, tx: Tx, before: Review, review: Review, *, revision: in
     record: dict[str, Json] = {"rung": climbed.rung, "waited_seconds": waited, "revision": revision}
     if isinstance(rung.step, Remind):
         tx.trail.append(subject_of(review.id), "reminded", record, at=tx.now())
-        _reply(desk, tx, climbed, f"reminder {climbed.rung}")
+        _reply(desk, tx, climbed, f"{REMINDER} {climbed.rung}")
         return "remind"
     fresh = tx.reviews.get(review.id)
     route = review.verdict.route
     record["channel"] = None if route is None else route.channel
     tx.trail.append(subject_of(review.id), "escalated", record, at=tx.now())
+    _reply(desk, tx, before, f"{MOVED} {climbed.rung}")
     add_card(desk, tx, fresh)
     return "escalate"
 
 
 def _reply(desk: Desk, tx: Tx, review: Review, name: str) -> None:
-    """A reply in the thread of the live card will be posted, once."""
+    """A reply in the thread of this revision's card will be posted, once."""
     route = review.verdict.route
     reply = Message(
         id=desk.new_id("ms"),

@@ -11,6 +11,7 @@ from seconder.store.queue import Priority
 from seconder.store.tx import Tx
 
 CARD = "card"  # queue topic: make Slack show this review as it is now
+REMINDER, MOVED = "reminder", "moved"  # how the names of replies begin
 
 
 def digest_shown(interrupt: Interrupt) -> str:
