@@ -3,25 +3,26 @@
 `as_of` is the database's time from before Slack was asked, so that a slow answer never looks fresh.
 """
 
-import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from seconder.bot.slack import trouble
+from seconder.bot.looks import Looks
+from seconder.bot.slack import hurried, trouble
 from seconder.desk import people
 from seconder.desk.desk import Desk
 from seconder.desk.people import Seen
 from seconder.errors import ConfigurationError
 
 BUDGET = 1.5  # seconds a press may wait for fresh facts; Slack wants its answer within three
-AT_ONCE = 8
+AT_ONCE = 16
 IN_BACKGROUND = 2  # of which nobody waits; presses never queue behind them
+PEOPLE_AT_A_TIME = 20  # Slack answers a hundred a minute, and presses ask as well
 
 log = structlog.get_logger("seconder.people")
 
@@ -29,10 +30,10 @@ log = structlog.get_logger("seconder.people")
 class Refresher:
     """Looks at Slack and tells the desk."""
 
-    def __init__(self, desk: Desk, client: WebClient, *, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._desk, self._client, self._monotonic = desk, client, monotonic
-        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="people")
-        self._background = ThreadPoolExecutor(IN_BACKGROUND, thread_name_prefix="people-background")
+    def __init__(self, desk: Desk, client: WebClient) -> None:
+        self._desk, self._client, self._hurried = desk, client, hurried(client)
+        self._looks, self._background = Looks(AT_ONCE, "people"), Looks(IN_BACKGROUND, "people-background")
+        self._turn = 0
 
     def refresh_workspace(self) -> None:
         """The workspace of the bot token is known. Raises: ConfigurationError where Slack does not say."""
@@ -55,12 +56,20 @@ class Refresher:
 
     def refresh(self, users: Iterable[str], groups: Iterable[str], *, within: float = BUDGET) -> None:
         """What Slack said of them within so many seconds is remembered; what it did not say stays as old as it was."""
-        self._look(self._pool, users, groups, within)
+        self._looks.take(self._wanted(users, groups), within=within)
 
     def refresh_known(self) -> None:
-        """Everybody and every group that the policy's roles name is looked at again."""
+        """Every group that the policy's roles name is looked at again, and so many of the people, by turns."""
         users, groups = self._named()
-        self._look(self._background, sorted(users), sorted(groups), 30)
+        waiting = sorted(users)
+        if self._turn >= len(waiting):
+            self._turn = 0
+        now_due = waiting[self._turn : self._turn + PEOPLE_AT_A_TIME]
+        self._turn += PEOPLE_AT_A_TIME
+        wanted = self._wanted(now_due, ())
+        if groups:
+            wanted["groups"] = lambda: self._groups(groups)
+        self._background.take(wanted, within=30)
 
     def refresh_changed(self, users: Iterable[str], groups: Iterable[str]) -> None:
         """Slack told that these changed: those that matter here are looked at again.
@@ -69,7 +78,8 @@ class Refresher:
         """
         named_users, named_groups = self._named()
         people_here = {*named_users, *people.names(self._desk, users)}
-        self._look(self._background, people_here.intersection(users), named_groups.intersection(groups), 30)
+        wanted = self._wanted(people_here.intersection(users), named_groups.intersection(groups))
+        self._background.take(wanted, within=30, anew=True)
 
     def by_email(self, email: str) -> list[str]:
         """The people with this address: none or one, as Slack keeps it unique. Raises: SlackApiError, OSError."""
@@ -85,33 +95,36 @@ class Refresher:
 
     def close(self) -> None:
         """Looks under way are not waited for."""
-        for pool in (self._pool, self._background):
-            pool.shutdown(wait=False, cancel_futures=True)
+        self._looks.close()
+        self._background.close()
 
     def _named(self) -> tuple[set[str], set[str]]:
         roles = self._desk.roles.values()
         users = {user for role in roles for user in role.users}
         return users, {group for role in roles for group in role.user_groups}
 
-    def _look(self, pool: ThreadPoolExecutor, users: Iterable[str], groups: Iterable[str], within: float) -> None:
-        looks = [pool.submit(self._person, user) for user in dict.fromkeys(users)]
-        looks += [pool.submit(self._group, group) for group in dict.fromkeys(groups)]
-        _, late = wait(looks, timeout=within)
-        for look in late:
-            look.cancel()
-        for look in looks:
-            if look.done() and not look.cancelled() and (error := look.exception()) is not None:
-                log.warning("people.not_seen", error=str(error))
+    def _wanted(self, users: Iterable[str], groups: Iterable[str]) -> dict[str, Callable[[], None]]:
+        looks: dict[str, Callable[[], None]] = {user: partial(self._person, user) for user in users}
+        return looks | {group: partial(self._group, group) for group in groups}
 
     def _person(self, user_id: str) -> None:
         now = people.now(self._desk)
-        self._remember(self._client.users_info(user=user_id)["user"], now)
+        self._remember(self._hurried.users_info(user=user_id)["user"], now)
 
     def _group(self, group_id: str) -> None:
         now = people.now(self._desk)
-        members = frozenset(self._client.usergroups_users_list(usergroup=group_id)["users"])
-        group = people.Group(team_id=self._team(), group_id=group_id, members=members, as_of=now)
-        people.remember(self._desk, Seen(groups=(group,)))
+        members = self._hurried.usergroups_users_list(usergroup=group_id)["users"]
+        people.remember(self._desk, Seen(groups=(self._seen_group(group_id, members, now),)))
+
+    def _groups(self, wanted: set[str]) -> None:
+        """All in one call: Slack answers twenty a minute, and a policy may name more."""
+        now = people.now(self._desk)
+        listed = self._client.usergroups_list(include_users=True)["usergroups"]
+        seen = [self._seen_group(one["id"], one.get("users", ()), now) for one in listed if one["id"] in wanted]
+        people.remember(self._desk, Seen(groups=tuple(seen)))
+
+    def _seen_group(self, group_id: str, members: Iterable[str], now: datetime) -> people.Group:
+        return people.Group(team_id=self._team(), group_id=group_id, members=frozenset(members), as_of=now)
 
     def _remember(self, user: Mapping[str, Any], now: datetime) -> None:
         people.remember(self._desk, Seen(people=(person_of(user, self._team(), now),)))

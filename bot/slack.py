@@ -6,6 +6,7 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 SECONDS = 10  # for one answer
+HURRIED = 2  # for an answer that a press waits for
 SERVER_TROUBLE = 500
 TOO_MANY = 429
 LAYOUT = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"})
@@ -15,6 +16,11 @@ VANISHED = frozenset({"message_not_found", "thread_not_found"})
 def make_client(token: str, url: str) -> WebClient:
     """A client that calls once: the SDK's own retry would post a card twice."""
     return WebClient(token=token, base_url=url if url.endswith("/") else f"{url}/", retry_handlers=[], timeout=SECONDS)
+
+
+def hurried(client: WebClient) -> WebClient:
+    """The same for calls that a press waits for: one that hangs does not keep its thread from the next press."""
+    return WebClient(token=client.token, base_url=client.base_url, retry_handlers=[], timeout=HURRIED)
 
 
 @dataclass(frozen=True, slots=True)
