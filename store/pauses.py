@@ -160,8 +160,12 @@ class Pauses:
     def finish(
         self, pause_id: str, *, fence: int, outcome: PauseOutcome, result: Json, next_pause_id: str | None = None
     ) -> None:
-        """Leased -> finished; `result` is {final_output, error}. Raises: LeaseLost."""
+        """Leased -> finished; `result` is {final_output, error}. Raises: LeaseLost.
+
+        The run state is forgotten, for the run is beyond it; only that of a run that failed is kept.
+        """
         sealed = self._sealer.seal_json(result, table=T, column="result", row=pause_id)
+        spent: dict[str, object] = {} if outcome is PauseOutcome.FAILED else {"run_state": None}
         self._fenced(
             pause_id,
             fence,
@@ -170,6 +174,7 @@ class Pauses:
             result=sealed,
             next_pause_id=next_pause_id,
             lease_until=None,
+            **spent,
         )
 
     def _fenced(self, pause_id: str, fence: int, **values: object) -> None:

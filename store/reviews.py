@@ -146,6 +146,10 @@ class Reviews:
         )
         return True
 
+    def unvote(self, review_id: str, person: str) -> None:
+        """This person's vote counts no longer; they may vote again."""
+        self._db.execute(delete(votes).where(votes.c.review_id == review_id, votes.c.person == person))
+
     def mark_opened(self, review_id: str, person: str, digest: str, at: datetime) -> None:
         """This person has opened the full view of this very action."""
         query = insert_into(self._db, opened).on_conflict_do_nothing()

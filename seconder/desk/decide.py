@@ -24,8 +24,8 @@ from seconder.desk.announce import announce
 from seconder.desk.arguments import check_arguments, schema_faults
 from seconder.desk.desk import Desk, subject_of
 from seconder.desk.effects import settle_uncertain
-from seconder.desk.eligibility import check_approvable, check_eligible, still_eligible
-from seconder.desk.press import Press, check_revision, pressed_review
+from seconder.desk.eligibility import check_approvable, check_eligible, drop_votes, still_eligible
+from seconder.desk.press import Press, check_revision, pressed_review, record_stray
 from seconder.desk.shown import add_card, refresh_card
 from seconder.desk.submit import judge
 from seconder.errors import (
@@ -36,6 +36,7 @@ from seconder.errors import (
     InvalidInput,
     NotEligible,
     Superseded,
+    UnboundCard,
 )
 from seconder.review import Interrupt, Kind, Review, StateValue, Status, Step, after
 from seconder.store.queue import Priority
@@ -71,13 +72,7 @@ Choice: TypeAlias = Approve | Edit | Reject | Answer | TakeOver
 
 REFUSALS = (NotEligible, DeadlinePassed, IllegalTransition, Superseded, AlreadyVoted)
 
-WORDS = {
-    Approve: "approved",
-    Edit: "edited",
-    Reject: "rejected",
-    Answer: "answered",
-    TakeOver: "taken_over",
-}
+WORDS = {Approve: "approved", Edit: "edited", Reject: "rejected", Answer: "answered", TakeOver: "taken_over"}
 
 
 def decide(desk: Desk, press: Press, choice: Choice) -> Review:
@@ -88,7 +83,10 @@ def decide(desk: Desk, press: Press, choice: Choice) -> Review:
     """
 
     def write(tx: Tx) -> Review | Exception:
-        review, card = pressed_review(tx, press)
+        try:
+            review, card = pressed_review(tx, press)
+        except UnboundCard as refusal:
+            return record_stray(tx, press, WORDS[type(choice)], refusal)
         try:
             check_revision(review, card)
             decided = _decide(desk, tx, review, press, choice)
@@ -153,6 +151,7 @@ def _vote(desk: Desk, tx: Tx, review: Review, press: Press) -> Review:
         counted = still_eligible(desk, tx, review, voters, press.team_id)
         if len(counted) >= needed:
             return settle(tx, review, _approval(review, counted, tx))
+        drop_votes(tx, review, [voter for voter in voters if voter not in counted])
     record = {"by": press.user_id, "team": press.team_id, "digest": review.digest}
     tx.trail.append(subject_of(review.id), "vote", record, at=now)
     refresh_card(tx, review.id, priority=Priority.DECISION)

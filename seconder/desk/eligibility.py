@@ -7,8 +7,9 @@ the caller can look again; nobody is let in by an old look.
 from collections.abc import Iterable
 from datetime import datetime
 
+from seconder.action import Json
 from seconder.decision import Edits, Role
-from seconder.desk.desk import Desk
+from seconder.desk.desk import Desk, subject_of
 from seconder.errors import NotEligible, StaleFacts
 from seconder.review import Review
 from seconder.store.people import Person
@@ -63,6 +64,15 @@ def still_eligible(desk: Desk, tx: Tx, review: Review, people: Iterable[str], te
     if stale_people or stale_groups:
         raise StaleFacts(sorted(stale_people), sorted(stale_groups))
     return tuple(kept)
+
+
+def drop_votes(tx: Tx, review: Review, people: Iterable[str]) -> None:
+    """Approvals of people who may not decide any more count no longer, and the card does not show them."""
+    dropped: list[Json] = list(people)
+    for person in dropped:
+        tx.reviews.unvote(review.id, str(person))
+    record: Json = {"people": dropped, "why": "may not decide this any more"}
+    tx.trail.append(subject_of(review.id), "votes_dropped", record, at=tx.now())
 
 
 def members(desk: Desk, tx: Tx, roles: list[Role], team_id: str, now: datetime) -> frozenset[str]:

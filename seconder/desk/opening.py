@@ -3,8 +3,8 @@
 from seconder.desk.decide import REFUSALS, offered
 from seconder.desk.desk import Desk, subject_of
 from seconder.desk.eligibility import check_approvable, check_eligible
-from seconder.desk.press import Press, check_revision, pressed_review
-from seconder.errors import DeadlinePassed, NotEligible
+from seconder.desk.press import Press, check_revision, pressed_review, record_stray
+from seconder.errors import DeadlinePassed, NotEligible, UnboundCard
 from seconder.review import Review, Step, after
 from seconder.store.tx import Tx
 
@@ -16,7 +16,10 @@ def open_form(desk: Desk, press: Press, decision: str) -> Review:
     """
 
     def write(tx: Tx) -> Review | Exception:
-        review, card = pressed_review(tx, press)
+        try:
+            review, card = pressed_review(tx, press)
+        except UnboundCard as refusal:
+            return record_stray(tx, press, f"open {decision}", refusal)
         try:
             check_revision(review, card)
             after(review.status, Step.DECIDE, review_id=review.id)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from seconder.action import Json
+from seconder.desk.desk import subject_of
 from seconder.errors import Superseded, UnboundCard
 from seconder.review import Review, Status
 from seconder.store.messages import Message
@@ -42,6 +44,16 @@ def check_revision(review: Review, card: Message) -> None:
     """Raises: Superseded where a pending review is beyond what this card shows."""
     if review.status is Status.PENDING and (card.revision != review.revision or card.digest != review.digest):
         raise Superseded(review.id, review.revision)
+
+
+def record_stray(tx: Tx, press: Press, pressed: str, refusal: UnboundCard) -> UnboundCard:
+    """The refusal; a press with a known token at another place, or of another workspace, is in its review's trail."""
+    card = tx.messages.by_token(press.token)
+    if card is not None:
+        place: dict[str, Json] = {"team": press.team_id, "enterprise": press.enterprise_id, "channel": press.channel_id}
+        record: Json = {"by": press.user_id, **place, "pressed": pressed, "why": str(refusal)}
+        tx.trail.append(subject_of(card.review_id), "refused", record, at=tx.now())
+    return refusal
 
 
 def _check_place(tx: Tx, card: Message, press: Press) -> None:
