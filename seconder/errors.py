@@ -149,6 +149,14 @@ class RunFailed(SeconderError):
         super().__init__(f"the run failed after pause {pause_id}: {error}")
 
 
+class Unanswered(SeconderError):
+    """A question of a run got no answer: `status` is `rejected`, `expired`, `cancelled` or `denied`."""
+
+    def __init__(self, status: str, why: str) -> None:
+        self.status = status
+        super().__init__(why)
+
+
 # --- set-up -------------------------------------------------------------------------------------
 
 

@@ -59,8 +59,11 @@ class Adapter(Protocol):
         ...
 
 
-MODULES: Mapping[str, str] = {"openai-agents": "seconder.frameworks.openai_agents"}
-EXTRAS: Mapping[str, str] = {"openai-agents": "openai"}
+MODULES: Mapping[str, str] = {
+    "openai-agents": "seconder.frameworks.openai_agents",
+    "langgraph": "seconder.frameworks.langgraph",
+}
+EXTRAS: Mapping[str, str] = {"openai-agents": "openai", "langgraph": "langgraph"}
 
 
 def adapter(framework: str) -> Adapter:

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ RUNNERS: Mapping[str, str] = {
     "langgraph": "seconder.frameworks.langgraph",
     "contextlib": "seconder.frameworks.langgraph",  # a factory that opens a checkpointer and closes it
 }
+
+SLACK_USER = re.compile(r"[UW][A-Z0-9]{2,63}")
 
 
 async def run(agent: Any, input: Any, **options: Any) -> Any:  # noqa: A002 - the frameworks' own name
@@ -27,16 +30,24 @@ async def run(agent: Any, input: Any, **options: Any) -> Any:  # noqa: A002 - th
     module = _module(agent)
     if module is None and callable(agent):
         agent = await _Made.by(agent)
-        module = _module(agent.first)
+        module = _module(agent.first[0] if isinstance(agent.first, tuple) else agent.first)
     if module is None:
         found = type(agent.first if isinstance(agent, _Made) else agent)
         raise ConfigurationError(f"no adapter for a {found.__module__}.{found.__qualname__}: see docs/frameworks.md")
     return await importlib.import_module(module).run(agent, input, **options)
 
 
+def requester_of(requester: str | dict[str, Any] | None) -> dict[str, Any] | None:
+    """A Slack user id, an e-mail or a name as a pause names it; a dict as it is."""
+    if not isinstance(requester, str):
+        return requester
+    if "@" in requester:
+        return {"email": requester}
+    return {"slack_user": requester} if SLACK_USER.fullmatch(requester) else {"name": requester}
+
+
 def _module(agent: Any) -> str | None:
-    made = agent[0] if isinstance(agent, tuple) and agent else agent
-    for kind in type(made).__mro__:
+    for kind in type(agent).__mro__:
         module = RUNNERS.get(kind.__module__.partition(".")[0])
         if module is not None:
             return module
