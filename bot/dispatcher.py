@@ -18,7 +18,7 @@ from seconder.bot.card_view import CardView
 from seconder.bot.channels import Channels
 from seconder.bot.pace import Pace
 from seconder.bot.people import Refresher
-from seconder.bot.posting import Later, Posting
+from seconder.bot.posting import REFUSED, Later, Posting
 from seconder.bot.slack import trouble
 from seconder.desk import delivery, repost
 from seconder.desk.delivery import Item, Message, Showing
@@ -128,13 +128,14 @@ class Dispatcher:
             wait = None if said.wait is None else timedelta(seconds=said.wait)
             if said.certain and wait is None:
                 self._undelivered(showing, f"the requester's e-mail: {said.error}")
+                wait = REFUSED
             raise Later(said.error, wait, counts=wait is None) from error
         delivery.resolve_requester(self._desk, review.id, found)
         return delivery.showing(self._desk, review.id)
 
     def _undelivered(self, showing: Showing, error: str) -> None:
         for card in showing.messages:
-            if card.kind == "card" and card.state == "new":
+            if card.kind == "card" and card.state in {"new", "undelivered"}:
                 delivery.refused(self._desk, card, error=error)
 
     def _card(self, showing: Showing, card: Message) -> None:

@@ -27,6 +27,9 @@ from seconder.desk.desk import Desk
 from seconder.faults import crash_point
 
 UNKNOWN = timedelta(seconds=10)  # a post without an answer may still appear so long
+REFUSED = timedelta(
+    seconds=30
+)  # somebody has to make the channel or invite the bot: asked again for as long as it takes
 EVENT = "seconder_card"
 PAGES = 10  # of history looked through, 200 messages each
 PAGE = 200
@@ -125,13 +128,12 @@ class Posting:
         try:
             return self._channels.find(message.channel)
         except ChannelMissing as missing:
-            delivery.refused(self._desk, message, error=str(missing))
-            raise Later(str(missing), counts=True) from missing
+            raise self._refused(message, str(missing)) from missing
         except (SlackApiError, OSError) as error:
             said = trouble(error)
             wait = None if said.wait is None else timedelta(seconds=said.wait)
             if said.certain and wait is None:
-                delivery.refused(self._desk, message, error=said.error)
+                raise self._refused(message, said.error) from error
             raise Later(said.error, wait, counts=wait is None) from error
 
     def _try(self, message: Message, drawn: Drawn, channel_id: str, thread: str | None) -> str | None:
@@ -175,9 +177,10 @@ class Posting:
         return Later(said.error, UNKNOWN)
 
     def _refused(self, message: Message, error: str) -> Later:
-        log.error("dispatcher.refused", review=message.review_id, channel=message.channel, error=error)
+        if message.error != error:
+            log.error("dispatcher.refused", review=message.review_id, channel=message.channel, error=error)
         delivery.refused(self._desk, message, error=error)
-        return Later(error, counts=True)
+        return Later(error, REFUSED)
 
     def _not_updated(self, message: Message, error: Exception) -> bool:
         said = trouble(error)

@@ -29,6 +29,7 @@ from seconder.bot.bolt import THREADS, build_app
 from seconder.bot.dispatcher import Dispatcher
 from seconder.bot.http import SlackEvents
 from seconder.bot.people import Refresher
+from seconder.bot.reconciler import Reconciler
 from seconder.bot.slack import make_client
 from seconder.bot.socket import Socket
 from seconder.clockwork import Clockwork
@@ -47,6 +48,7 @@ Factory: TypeAlias = Callable[[], Any]  # makes an agent
 
 ID_BYTES = 16  # 128 random bits
 REFRESH_EVERY = timedelta(seconds=30)
+RECONCILE_EVERY = timedelta(minutes=1)
 STOP_SECONDS = 10
 
 log = structlog.get_logger()
@@ -155,7 +157,11 @@ def _start(settings: Settings, desk: Desk, factories: Mapping[str, Factory], sta
     hooks = Webhooks(desk, worker_name=worker_name())
     hooks.start()
     stack.callback(hooks.stop)
-    clock = Clockwork(desk, jobs={"people": (REFRESH_EVERY, refresher.refresh_known)})
+    jobs = {
+        "people": (REFRESH_EVERY, refresher.refresh_known),
+        "cards": (RECONCILE_EVERY, Reconciler(desk).check_some),
+    }
+    clock = Clockwork(desk, jobs=jobs)
     clock.start()
     stack.callback(clock.stop)
     if factories:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, RowMapping, select, update
 
 from seconder.action import Json
 from seconder.store.row import Sealer, from_millis, insert_into, to_millis
-from seconder.store.tables import messages
+from seconder.store.tables import messages, reviews
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +81,18 @@ class Messages:
         query = select(messages).where(messages.c.channel_id == channel_id, messages.c.ts == ts)
         row = self._db.execute(query).mappings().first()
         return None if row is None else self._read(row)
+
+    def live(self, *, after: str, limit: int) -> list[tuple[str, str]]:
+        """Cards of pending reviews that Slack shows, and their reviews: ids beyond `after`, in their order."""
+        query = (
+            select(messages.c.id, messages.c.review_id)
+            .join(reviews, reviews.c.id == messages.c.review_id)
+            .where(reviews.c.status == "pending", messages.c.kind == "card", messages.c.state == "live")
+            .where(messages.c.id > after)
+            .order_by(messages.c.id)
+            .limit(limit)
+        )
+        return [(row.id, row.review_id) for row in self._db.execute(query)]
 
     def change(self, message_id: str, **values: object) -> None:
         """Columns by name; datetimes become milliseconds."""

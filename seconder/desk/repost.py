@@ -27,6 +27,22 @@ def repost(desk: Desk, review_id: str) -> None:
     desk.store.write(write)
 
 
+def doubt(desk: Desk, *, after: str, limit: int) -> str:
+    """So many cards of pending reviews will be shown anew, as if nobody knew what Slack shows of them.
+
+    Somebody may have deleted one: that is found then. The answer is where to go on; empty at the end.
+    """
+
+    def write(tx: Tx) -> str:
+        found = tx.messages.live(after=after, limit=limit)
+        for message_id, review_id in found:
+            tx.messages.change(message_id, shown=None)
+            tx.queue.put(CARD, review_id, now=tx.now(), priority=Priority.NOTE)
+        return found[-1][0] if len(found) == limit else ""
+
+    return desk.store.write(write)
+
+
 def in_thread_of(reply: Message, card: Message) -> Message:
     """The reply as a message of the card's channel."""
     return replace(reply, channel_id=card.channel_id)
