@@ -8,19 +8,21 @@ lazy=...  opens a modal or tells somebody in private; `logged` begins with `if "
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, TypeAlias, TypeVar
 
 import structlog
 from slack_bolt import Ack, App, BoltContext
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
+from slack_sdk.webhook import WebhookClient
 
 from seconder.bot import forms, ids
 from seconder.bot.full_view import full_view
 from seconder.bot.people import BUDGET, Refresher
 from seconder.bot.presses import Body, kept, pressed, sent
 from seconder.bot.replies import reply
-from seconder.bot.slack import trouble
+from seconder.bot.slack import SECONDS, trouble
 from seconder.bot.text import shorten
 from seconder.desk import decide, opening, people
 from seconder.desk.decide import Choice
@@ -258,7 +260,22 @@ def _whisper(client: WebClient, body: Body, sentence: str) -> None:
         else:
             client.chat_postEphemeral(channel=channel, user=body["user"]["id"], text=sentence, thread_ts=thread)
     except (SlackApiError, OSError) as error:
-        log.warning("bot.not_told", error=trouble(error).error)
+        if not _answered(body, sentence, thread):
+            log.warning("bot.not_told", error=trouble(error).error)
+
+
+def _answered(body: Body, sentence: str, thread: str | None) -> bool:
+    """Whether the press itself was answered in private: Slack takes that for people who only look into the channel."""
+    url = body.get("response_url")
+    if not url:
+        return False
+    said: dict[str, Any] = {"text": sentence, "response_type": "ephemeral", "replace_original": False}
+    try:
+        webhook = WebhookClient(url, retry_handlers=[], timeout=SECONDS)
+        return webhook.send_dict({**said, "thread_ts": thread} if thread else said).status_code == HTTPStatus.OK
+    except OSError as error:
+        log.warning("bot.not_answered", error=trouble(error).error)
+        return False
 
 
 def notice(sentence: str) -> dict[str, Any]:
