@@ -10,7 +10,9 @@ from seconder.decision import Edited, kind_of
 from seconder.review import Review, Status
 
 DEFAULTS = {"expire": "expires", "reject": "is rejected", "allow": "is allowed"}  # what happens at the deadline
-TOLD = ("kind", "status", "outcome", "by", "why", "reason", "channel", "worker", "error")  # of the trail's payloads
+# what is told of the trail's payloads
+TOLD = ("kind", "status", "outcome", "by", "people", "why", "reason", "channel", "worker", "error")
+NAMING = {"by": "by", "people": "of"}  # what of it names people, and the word before the names
 
 
 def row(review: Review, names: dict[str, str], now: datetime) -> tuple[object, ...]:
@@ -96,9 +98,9 @@ def happened(review: Review, payload: Json, names: dict[str, str]) -> str:
     hide, said = masker_of(review), []
     for name in TOLD:
         value = payload.get(name)
-        if name == "by" and value:
+        if name in NAMING and value:
             people = value if isinstance(value, list) else [value]
-            said.append(f"by {', '.join(names.get(person, str(person)) for person in people)}")
+            said.append(f"{NAMING[name]} {', '.join(names.get(person, str(person)) for person in people)}")
         elif value:
             said.append(hide.text(str(value)))
     return ", ".join(said)
@@ -108,8 +110,9 @@ def actors(payloads: Iterable[Json]) -> set[str]:
     """Slack ids of everybody whom these entries of the trail name."""
     found: set[str] = set()
     for payload in payloads:
-        by = payload.get("by") if isinstance(payload, dict) else None
-        found |= {by} if isinstance(by, str) else {*(by or ())}
+        for name in NAMING:
+            people = payload.get(name) if isinstance(payload, dict) else None
+            found |= {people} if isinstance(people, str) else {*(people or ())}
     return found
 
 
