@@ -21,7 +21,7 @@ from seconder.frameworks.follow import follow, paused
 from seconder.frameworks.langgraph_ask import ask
 from seconder.frameworks.langgraph_gate import Gate, json_value
 from seconder.frameworks.langgraph_graph import Graph, gated, made
-from seconder.frameworks.langgraph_state import MARK, pause_of, place, snapshot_of, stored, thread
+from seconder.frameworks.langgraph_state import MARK, output_of, pause_of, place, snapshot_of, stored, thread
 from seconder.frameworks.running import requester_of
 from seconder.gate import Claim, Client, connect
 
@@ -101,7 +101,7 @@ async def resume(claim: Claim, factory: Factory, client: Client) -> Resumed:
         gate = Gate(claim, client, calls)
         graph = gated(original, gate)
         now = await place(graph, claim)
-        snapshot, output = now.snapshot, now.snapshot.values
+        snapshot, output = now.snapshot, output_of(original, now.snapshot)
         if now.answers is not None or (snapshot.next and not snapshot.interrupts):
             command: Command[Any] | None = None if now.answers is None else Command(resume=now.answers)
             config = thread(state["thread_id"], **{MARK: claim.pause["id"]})

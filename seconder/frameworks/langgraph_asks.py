@@ -200,8 +200,10 @@ def _ids(requests: list[Any], calls: list[Any]) -> list[str]:
     """The call ids of the requests, which stand in the order of the calls and have none of their own."""
     wanted = Counter(_form(one["name"], one["args"]) for one in requests)
     there = [call for call in calls if _form(call["name"], call["args"]) in wanted]
+    if not there:
+        raise _hidden(", ".join(sorted({one["name"] for one in requests})))
     if Counter(_form(call["name"], call["args"]) for call in there) != wanted:
-        raise InvalidInput([Fault("interrupts", "the calls under review are not, or not only, those of the model")])
+        raise InvalidInput([Fault("interrupts", "of equal calls of one turn some are under review and some are not")])
     return [str(call["id"]) for call in there]
 
 

@@ -42,6 +42,14 @@ async def snapshot_of(graph: Graph, thread_id: str) -> StateSnapshot:
     return await graph.aget_state(thread(thread_id), subgraphs=True)
 
 
+def output_of(graph: Graph, snapshot: StateSnapshot) -> Any:
+    """What the graph returned where it stands now: its output channels."""
+    channels, values = graph.output_channels, snapshot.values
+    if isinstance(channels, str) or not isinstance(values, dict):
+        return values
+    return {name: value for name, value in values.items() if name in channels}
+
+
 def asks(graph: Graph, snapshot: StateSnapshot) -> dict[str, Ask]:
     """What the graph asks now, by interrupt id. Raises: InvalidInput."""
     found = {interrupt.id: read(interrupt, values, held) for interrupt, values, held in _waiting(graph, snapshot)}

@@ -64,7 +64,7 @@ def model(*steps: Any) -> Scripted:
     return Scripted(messages=iter(said), heard=[])
 
 
-def gate(mode: str, *gated: str, **configs: Any) -> HumanInTheLoopMiddleware:
+def gate(mode: Any, *gated: str, **configs: Any) -> HumanInTheLoopMiddleware:
     on = {**dict.fromkeys(gated or ("refund", "explode"), True), **configs}
     return HumanInTheLoopMiddleware(on, interrupt_mode=mode)
 
