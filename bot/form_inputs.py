@@ -275,7 +275,8 @@ def _parsed(typed: str) -> Json:
     try:
         return parse_json(typed, path="field")
     except NotCanonical as error:
-        raise Unreadable(shorten(f"This is not JSON: {error.faults[0].message}", 140)) from error
+        wrong = error.faults[0].message.removeprefix("not JSON: ")
+        raise Unreadable(shorten(f"This is not JSON: {wrong}", 140)) from error
 
 
 def _emptied(item: Input, *, nullable: bool) -> Json:

@@ -32,6 +32,9 @@ SECRET_NAMES: Final = frozenset(
 SECRET_ENDINGS: Final = ("_token", "_secret", "_key", "_keys", "_password")
 
 _SHAPES = re.compile(r"\b(xox[a-z]-|xapp-|sdr_|whsec_)[A-Za-z0-9+/=_-]{4,}")
+_FOREIGN = re.compile(r"\b(sk-|gh[pousr]_|github_pat_|glpat-|AKIA)[A-Za-z0-9_-]{12,}")  # of others, in their errors
+_BEARER = re.compile(r"\b(bearer\s+)[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
+_IN_QUERY = re.compile(r"([?&](?:api_?key|access_token|token|secret|password|signature)=)[^&\s\"']+", re.IGNORECASE)
 _URL_PASSWORD = re.compile(r"(://[^/\s:@]{0,200}:)[^/\s@]{1,500}@")
 _RESPONSE_URL = re.compile(r"(https://hooks\.slack\.com/)[^\s\"']+")
 
@@ -98,8 +101,8 @@ def _masked(name: str, value: Any) -> Any:
 
 def hide(text: str) -> str:
     """The text with whatever looks like a secret masked."""
-    text = _SHAPES.sub(lambda found: found[1] + MASK, text)
-    text = _RESPONSE_URL.sub(lambda found: found[1] + MASK, text)
+    for shape in (_SHAPES, _FOREIGN, _BEARER, _IN_QUERY, _RESPONSE_URL):
+        text = shape.sub(lambda found: found[1] + MASK, text)
     return _URL_PASSWORD.sub(lambda found: f"{found[1]}{MASK}@", text)
 
 

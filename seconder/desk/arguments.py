@@ -11,16 +11,23 @@ from seconder.action import Action, Json
 from seconder.errors import Fault, InvalidInput
 
 MAX_FAULTS = 20
+UNUSABLE = "the tool's schema cannot be used: "
 
 
 def check_arguments(edited: Action, *, locked: frozenset[str], original: Action) -> None:
-    """Raises: InvalidInput, a fault for each wrong argument; its path is the argument's name."""
+    """Raises: InvalidInput, a fault for each wrong argument; its path is the argument's name.
+
+    What was wrong in the agent's own proposal and is untouched does not stop an edit elsewhere: that
+    could be approved as it is.
+    """
     faults = [
         Fault(name, "this argument cannot be edited")
         for name in sorted(locked)
         if edited.arguments.get(name) != original.arguments.get(name)
     ]
-    faults += schema_faults(edited.schema, edited.arguments)
+    before = schema_faults(original.schema, original.arguments)
+    found = schema_faults(edited.schema, edited.arguments)
+    faults += [fault for fault in found if fault not in before or fault.message.startswith(UNUSABLE)]
     if faults:
         raise InvalidInput(faults[:MAX_FAULTS])
 
@@ -33,7 +40,7 @@ def schema_faults(schema: Mapping[str, Json] | None, value: Json) -> list[Fault]
     try:
         errors = sorted(validator.iter_errors(value), key=lambda error: list(map(str, error.absolute_path)))
     except (SchemaError, Unresolvable) as error:
-        return [Fault("", f"the tool's schema cannot be used: {error}")]
+        return [Fault("", f"{UNUSABLE}{error}")]
     return [Fault(_path(error.absolute_path), error.message[:300]) for error in errors]
 
 

@@ -10,12 +10,12 @@ import pytest
 from seconder.action import Action
 from seconder.bot.card_result import waiting
 from seconder.bot.card_view import CardView
-from seconder.decision import Approved, Rejected
+from seconder.decision import Approved, Edited, Rejected
 from seconder.desk import climb, decide, delivery, effects, look, opening
 from seconder.desk.decide import Approve, Edit, Reject
 from seconder.desk.desk import Desk
 from seconder.desk.people import Group, Seen, now, remember
-from seconder.errors import CannotConsume, DeadlinePassed, NotEligible, StaleFacts, UnboundCard
+from seconder.errors import CannotConsume, DeadlinePassed, InvalidInput, NotEligible, StaleFacts, UnboundCard
 from seconder.policies import parse
 from seconder.review import Interrupt, Requester, Review, Status
 from tests.support.desk import (
@@ -241,3 +241,20 @@ def test_what_the_rule_said_when_it_asked_counts_though_the_rule_is_gone(databas
             effects.consume(later, review.id, agent="shop")
 
         assert (waiting_still.value.code, refused.value.code) == ("pending", "rejected")
+
+
+def test_what_the_agent_had_wrong_itself_does_not_stop_an_edit_elsewhere(database_url: str) -> None:
+    with a_desk(database_url) as desk:
+        action = refund().action
+        assert action is not None
+        order = replace(action, arguments={"amount": 240, "order": 991})
+        review = submitted(desk, refund(action=order))
+
+        with pytest.raises(InvalidInput, match="minimum"):
+            decide.decide(desk, press_on(desk, review.id, ALICE), Edit({"amount": -1, "order": 991}))
+        with pytest.raises(InvalidInput, match="order"):
+            decide.decide(desk, press_on(desk, review.id, ALICE), Edit({"amount": 120, "order": 992}))
+        decided = decide.decide(desk, press_on(desk, review.id, ALICE), Edit({"amount": 120, "order": 991}))
+
+        assert isinstance(decided.decision, Edited)
+        assert decided.decision.action.arguments == {"amount": 120, "order": 991}

@@ -74,6 +74,14 @@ def test_values_under_secret_names_are_masked_at_any_depth(capsys: pytest.Captur
         ("whsec_AbC+/9x=", "whsec_***"),
         ("postgresql://me:pass@db/x", "postgresql://me:***@db/x"),
         ("https://hooks.slack.com/actions/T0/1/x", "https://hooks.slack.com/***"),
+        ("Incorrect API key provided: sk-proj-AbC123AbC123", "Incorrect API key provided: sk-***"),
+        ("clone with ghp_AbC123AbC123AbC1", "clone with ghp_***"),
+        ("Authorization: Bearer AbC.123-x", "Authorization: Bearer ***"),
+        (
+            "GET https://api.example.test/sync?page=2&api_key=AbC123",
+            "GET https://api.example.test/sync?page=2&api_key=***",
+        ),
+        ("the risk-assessment of a task-force", "the risk-assessment of a task-force"),
         ("a plain sentence: rv_1 at 10:30", "a plain sentence: rv_1 at 10:30"),
     ],
 )
