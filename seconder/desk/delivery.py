@@ -98,7 +98,7 @@ def posted(desk: Desk, message: Message, *, team_id: str, channel_id: str, ts: s
             if (known.channel_id, known.ts) != (channel_id, ts):
                 return False
         tx.messages.change(message.id, shown=shown)
-        if message.kind == "card":
+        if placed and message.kind == "card":
             tx.reviews.set_delivery(review.id, Delivery.POSTED)
             record = {"channel": channel_id, "ts": ts, "revision": message.revision, "digest": message.digest}
             tx.trail.append(subject_of(review.id), "posted", record, at=tx.now())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from seconder.action import Json
 from seconder.desk.desk import subject_of
 from seconder.errors import Superseded, UnboundCard
-from seconder.review import Review, Status
+from seconder.review import Delivery, Review, Status
 from seconder.store.messages import Message
 from seconder.store.tx import Tx
 
@@ -67,6 +67,14 @@ def _check_place(tx: Tx, card: Message, press: Press) -> None:
     if card.channel_id != press.channel_id:
         raise UnboundCard("This card was posted in another channel.")
     if card.ts is None:
-        tx.messages.place(card.id, team_id=press.team_id, channel_id=press.channel_id, ts=press.ts)
+        _bind(tx, card, press, press.channel_id, press.ts)
     elif card.ts != press.ts:
         raise UnboundCard("This is a copy of the card; use the original.")
+
+
+def _bind(tx: Tx, card: Message, press: Press, channel_id: str, ts: str) -> None:
+    """The card is posted here: Slack's answer to the post is not there yet, or was lost."""
+    tx.messages.place(card.id, team_id=press.team_id, channel_id=channel_id, ts=ts)
+    tx.reviews.set_delivery(card.review_id, Delivery.POSTED)
+    record: Json = {"channel": channel_id, "ts": ts, "revision": card.revision, "digest": card.digest}
+    tx.trail.append(subject_of(card.review_id), "posted", record, at=tx.now())
