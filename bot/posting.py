@@ -20,7 +20,7 @@ from slack_sdk.errors import SlackApiError
 from seconder.bot.card_view import Message as Drawn
 from seconder.bot.channels import ChannelMissing, Channels
 from seconder.bot.pace import Pace
-from seconder.bot.slack import LAYOUT, VANISHED, trouble
+from seconder.bot.slack import LAYOUT, SHUT_OUT, VANISHED, trouble
 from seconder.desk import delivery, people
 from seconder.desk.delivery import Message, Showing
 from seconder.desk.desk import Desk
@@ -191,6 +191,8 @@ class Posting:
         if said.wait is not None:
             self._pace.blocked("update", said.wait)
             raise Later(said.error, timedelta(seconds=said.wait)) from error
+        if said.error in SHUT_OUT:  # until somebody gives the app a token that is good
+            raise Later(said.error, REFUSED) from error
         raise Later(said.error, counts=True) from error
 
     def _placed(self, message: Message, channel_id: str, ts: str, shown: str) -> None:

@@ -10,6 +10,7 @@ HURRIED = 2  # for an answer that a press waits for
 SERVER_TROUBLE = 500
 TOO_MANY = 429
 LAYOUT = frozenset({"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"})
+SHUT_OUT = frozenset({"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"})
 VANISHED = frozenset({"message_not_found", "thread_not_found"})
 
 
