@@ -180,7 +180,8 @@ def _refuse(ack: Ack, errors: dict[str, str], sentence: str) -> None:
 
 def _first_field(body: Body, error: SeconderError) -> dict[str, str]:
     """What the desk does not accept, under the form's first field, so that what was typed is not lost."""
-    fields = [block["block_id"] for block in body["view"].get("blocks", ()) if block.get("type") == "input"]
+    blocks = body["view"].get("blocks") or ()
+    fields = [block["block_id"] for block in blocks if block.get("type") == "input" and "block_id" in block]
     if not fields or not isinstance(error, InvalidInput):
         return {}
     return {fields[0]: shorten("; ".join(fault.message for fault in error.faults), forms.MAX_MESSAGE)}

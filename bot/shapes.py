@@ -45,6 +45,8 @@ def _submission(payload: Mapping[str, Any]) -> bool:
     view = payload.get("view")
     if not _has_id(payload.get("user")) or not _has_id(view) or not _dicts(view.get("blocks") or []):
         return False
+    if not is_id(view.get("type")) or not is_id(view.get("callback_id")):
+        return False
     state = view.get("state")
     values = state.get("values") if _object(state) else None
     return _object(values) and all(
