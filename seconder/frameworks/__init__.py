@@ -62,8 +62,9 @@ class Adapter(Protocol):
 MODULES: Mapping[str, str] = {
     "openai-agents": "seconder.frameworks.openai_agents",
     "langgraph": "seconder.frameworks.langgraph",
+    "pydantic-ai": "seconder.frameworks.pydantic_ai",
 }
-EXTRAS: Mapping[str, str] = {"openai-agents": "openai", "langgraph": "langgraph"}
+EXTRAS: Mapping[str, str] = {"openai-agents": "openai", "langgraph": "langgraph", "pydantic-ai": "pydantic-ai"}
 
 
 def adapter(framework: str) -> Adapter:

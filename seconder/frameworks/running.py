@@ -12,6 +12,7 @@ from seconder.errors import ConfigurationError
 RUNNERS: Mapping[str, str] = {
     "agents": "seconder.frameworks.openai_agents",
     "langgraph": "seconder.frameworks.langgraph",
+    "pydantic_ai": "seconder.frameworks.pydantic_ai",
     "contextlib": "seconder.frameworks.langgraph",  # a factory that opens a checkpointer and closes it
 }
 
