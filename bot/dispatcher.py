@@ -15,10 +15,11 @@ from slack_sdk.errors import SlackApiError
 
 from seconder.bot import cards
 from seconder.bot.card_view import CardView
+from seconder.bot.card_view import Message as Drawn
 from seconder.bot.channels import Channels
 from seconder.bot.pace import Pace
 from seconder.bot.people import Refresher
-from seconder.bot.posting import REFUSED, Later, Posting
+from seconder.bot.posting import REFUSED, Later, Posting, ThreadGone
 from seconder.bot.slack import trouble
 from seconder.desk import delivery, repost
 from seconder.desk.delivery import Item, Message, Showing
@@ -88,14 +89,16 @@ class Dispatcher:
         try:
             self._show(item.subject)
         except Later as later:
-            delivery.failed(self._desk, item, error=later.why, wait=later.wait, counts=later.counts)
+            what = delivery.failed(self._desk, item, error=later.why, wait=later.wait, counts=later.counts)
         except Exception as error:
             log.exception("dispatcher.item_failed", review=item.subject, attempts=item.attempts)
             what = delivery.failed(self._desk, item, error=f"{type(error).__name__}: {error}")
-            if what == "dead":
-                log.warning("dispatcher.dead_letter", review=item.subject, note="see `seconder queue list`")
         else:
-            delivery.done(self._desk, item)
+            what = "done" if delivery.done(self._desk, item) else "lost"
+        if what == "dead":
+            log.warning("dispatcher.dead_letter", review=item.subject, note="see `seconder queue list`")
+        elif what == "lost":  # we were too slow: what we showed last may be older than what another showed
+            delivery.again(self._desk, item.subject)
 
     def _show(self, review_id: str) -> None:
         """Every message of the review is as the row says; the first that has to wait is raised at the end."""
@@ -144,8 +147,7 @@ class Dispatcher:
         view = self._view(showing, card)
         full, plain = (lambda: cards.card(view)), (lambda: cards.minimal_card(view))
         if card.state == "gone" or (card.ts is not None and not self._posting.update(card, full, plain, live=current)):
-            if current and not _another(showing, card):
-                repost.repost(self._desk, review.id)
+            self._again(showing, card)
         elif card.ts is not None:
             return
         elif card.state == "posting" and self._posting.find(card, showing):
@@ -156,24 +158,37 @@ class Dispatcher:
         else:
             delivery.updated(self._desk, card.id, shown="", state="gone")
 
+    def _again(self, showing: Showing, gone: Message) -> None:
+        """A card that people are still to press is posted anew in the place of the one that is gone."""
+        current = showing.review.status is Status.PENDING and gone.revision == showing.review.revision
+        if current and not _another(showing, gone):
+            repost.repost(self._desk, showing.review.id)
+
     def _reply(self, showing: Showing, reply: Message) -> None:
         if reply.ts is not None or reply.state == "gone":
             return
-        parent = next((one for one in showing.messages if one.kind == "card" and one.revision == reply.revision), None)
+        parent = _card_above(showing, reply)
         reminds = reply.name.startswith(REMINDER)
         review = showing.review
         late = reminds and (review.status is not Status.PENDING or review.revision != reply.revision)
-        if late or parent is None or parent.state == "gone":
+        if late or parent is None:
             delivery.updated(self._desk, reply.id, shown="", state="gone")
-            return
-        if parent.ts is None:
+        elif parent.ts is None:
             raise Later("the card of this reply is not posted yet", timedelta(seconds=1))
-        if reply.state == "posting" and self._posting.find(reply, showing, thread=parent.ts):
-            return
-        placed = repost.in_thread_of(reply, parent)
-        view = self._view(showing, parent)
-        draw = cards.reminder if reminds else cards.escalated_note
-        self._posting.post(placed, lambda: draw(view), thread=parent.ts)
+        else:
+            view = self._view(showing, parent)
+            draw = cards.reminder if reminds else cards.escalated_note
+            try:
+                self._below(showing, reply, parent, parent.ts, lambda: draw(view))
+            except ThreadGone:
+                log.warning("dispatcher.card_gone", review=review.id)
+                for lost in (reply, parent):
+                    delivery.updated(self._desk, lost.id, shown="", state="gone")
+                self._again(showing, parent)
+
+    def _below(self, showing: Showing, reply: Message, parent: Message, thread: str, draw: Callable[[], Drawn]) -> None:
+        if reply.state != "posting" or not self._posting.find(reply, showing, thread=thread):
+            self._posting.post(repost.in_thread_of(reply, parent), draw, thread=thread)
 
     def _view(self, showing: Showing, card: Message) -> CardView:
         newest = max((one for one in showing.messages if one.kind == "card"), key=lambda one: one.revision)
@@ -196,3 +211,11 @@ def _another(showing: Showing, card: Message) -> bool:
         one.kind == "card" and one.id != card.id and one.revision == card.revision and one.state != "gone"
         for one in showing.messages
     )
+
+
+def _card_above(showing: Showing, reply: Message) -> Message | None:
+    """The newest card that a reply can stand under; None where none is left."""
+    cards_left = [
+        one for one in showing.messages if one.kind == "card" and one.revision == reply.revision and one.state != "gone"
+    ]
+    return cards_left[-1] if cards_left else None

@@ -31,8 +31,8 @@ REFUSED = timedelta(
     seconds=30
 )  # somebody has to make the channel or invite the bot: asked again for as long as it takes
 EVENT = "seconder_card"
-PAGES = 10  # of history looked through, 200 messages each
-PAGE = 200
+WINDOW = timedelta(hours=1)  # around an attempt is looked through: Slack's clock may be apart from ours
+PAGE = 200  # messages
 
 log = structlog.get_logger("seconder.dispatcher")
 
@@ -44,6 +44,10 @@ class Later(Exception):
     why: str
     wait: timedelta | None = None
     counts: bool = False
+
+
+class ThreadGone(Exception):
+    """The message under which a reply is to stand is not in Slack any more."""
 
 
 class Posting:
@@ -60,7 +64,7 @@ class Posting:
         plain: Callable[[], Drawn] | None = None,
         thread: str | None = None,
     ) -> None:
-        """The message is in Slack and its row knows where. Raises: Later."""
+        """The message is in Slack and its row knows where. Raises: Later, ThreadGone."""
         channel_id = message.channel_id if thread else self._channel(message)
         if channel_id is None:
             raise RuntimeError(f"message {message.id} has a thread and no channel")
@@ -76,7 +80,7 @@ class Posting:
             raise self._refused(message, refused)
 
     def find(self, message: Message, showing: Showing, *, thread: str | None = None) -> bool:
-        """Whether a post without an answer is in Slack after all; its row knows where then. Raises: Later."""
+        """Whether a post without an answer is in Slack after all; its row knows where. Raises: Later, ThreadGone."""
         if message.attempted_at is None or message.channel_id is None:
             return False
         age = showing.now - message.attempted_at
@@ -86,6 +90,8 @@ class Posting:
             found = sorted(self._places(message, thread))
         except (SlackApiError, OSError) as error:
             said = trouble(error)
+            if thread is not None and said.error in VANISHED:
+                raise ThreadGone(said.error) from error
             wait = None if said.wait is None else timedelta(seconds=said.wait)
             raise Later(said.error, wait, counts=wait is None) from error
         if not found:
@@ -147,6 +153,8 @@ class Posting:
             said = trouble(error)
             if said.certain and said.error in LAYOUT:
                 return said.error
+            if thread is not None and said.error in VANISHED:
+                raise ThreadGone(said.error) from error
             raise self._not_sent(message, channel_id, error) from error
         crash_point("dispatcher.posted")
         self._placed(message, channel_id, ts, shown_hash(drawn))
@@ -209,8 +217,8 @@ class Posting:
 
     def _places(self, message: Message, thread: str | None) -> Iterator[str]:
         cursor = ""
-        for _ in range(PAGES):
-            page = self._page(message.channel_id or "", thread, cursor)
+        while True:
+            page = self._page(message, thread, cursor)
             for posted in page["messages"]:
                 metadata = posted.get("metadata") or {}
                 if metadata.get("event_type") == EVENT and metadata.get("event_payload", {}).get("id") == message.id:
@@ -219,11 +227,14 @@ class Posting:
             if not cursor:
                 return
 
-    def _page(self, channel_id: str, thread: str | None, cursor: str) -> Any:
-        asked: dict[str, Any] = {"channel": channel_id, "limit": PAGE, "cursor": cursor, "include_all_metadata": True}
+    def _page(self, message: Message, thread: str | None, cursor: str) -> Any:
+        asked: dict[str, Any] = {"channel": message.channel_id, "cursor": cursor, "limit": PAGE}
+        if message.attempted_at is not None:
+            asked["oldest"] = f"{(message.attempted_at - WINDOW).timestamp():.6f}"
+            asked["latest"] = f"{(message.attempted_at + WINDOW).timestamp():.6f}"
         if thread is None:
-            return self._client.conversations_history(**asked)
-        return self._client.conversations_replies(ts=thread, **asked)
+            return self._client.conversations_history(**asked, include_all_metadata=True)
+        return self._client.conversations_replies(**asked, include_all_metadata=True, ts=thread)
 
 
 def shown_hash(drawn: Drawn) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from seconder.decision import Role
 from seconder.desk.desk import Desk, subject_of
-from seconder.desk.shown import CARD
+from seconder.desk.shown import CARD, refresh_card
 from seconder.review import Delivery, Pause, Review
 from seconder.store.messages import Message
 from seconder.store.queue import Item
@@ -124,6 +124,18 @@ def refused(desk: Desk, message: Message, *, error: str) -> None:
 def updated(desk: Desk, message_id: str, *, shown: str, state: str) -> None:
     """Slack shows the message like this now; `live` with buttons, `retired` without, `gone` when deleted."""
     desk.store.write(lambda tx: tx.messages.change(message_id, shown=shown, state=state))
+
+
+def again(desk: Desk, review_id: str) -> None:
+    """Nobody is sure what Slack shows of this review: its messages are drawn anew and compared."""
+
+    def write(tx: Tx) -> None:
+        for message in tx.messages.of_review(review_id):
+            if message.ts is not None and message.state != "gone":
+                tx.messages.change(message.id, shown=None)
+        refresh_card(tx, review_id)
+
+    desk.store.write(write)
 
 
 def done(desk: Desk, item: Item) -> bool:
