@@ -1,10 +1,14 @@
 """What went wrong elsewhere with messages: words taken for decisions, secrets shown, requests that nobody could see."""
 
+import json
+import time
+import urllib.parse
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
 from slack_sdk import WebClient
+from structlog.testing import capture_logs
 
 from seconder.action import Action
 from seconder.decision import Edited
@@ -13,7 +17,7 @@ from seconder.desk.decide import Approve
 from seconder.review import Delivery, Status
 from seconder.sandbox.seed import BOT_TOKEN
 from seconder.store.queue import MAX_ATTEMPTS
-from tests.support.bot import POLICY, Bot, a_bot
+from tests.support.bot import POLICY, Bot, a_bot, signed
 from tests.support.desk import ALICE, OLGA, look_again, press_on, refund
 from tests.support.sandbox import eventually
 
@@ -131,3 +135,20 @@ def test_an_app_that_is_shut_out_for_hours_shows_everything_once_it_is_back(sqli
         old, new = bot.cards("outbound-mail")
         assert "Approved by" in old.text
         assert "Approve" in new.buttons
+
+
+def test_a_clock_that_is_wrong_is_named_in_the_log_and_decides_nothing(http_bot: Bot) -> None:
+    review, card = http_bot.asked(refund())
+    http_bot.press(OLGA, card, "View all")
+    [payload] = http_bot.deliveries("block_actions")
+    body = urllib.parse.urlencode({"payload": json.dumps(payload)}).encode()
+    form = {"content-type": "application/x-www-form-urlencoded"}
+
+    with capture_logs() as logged:
+        late = http_bot.post(body, form | signed(body, at=time.time() - 660))
+        forged = http_bot.post(body, form | signed(body, secret="another", at=time.time() - 660))
+
+    assert (late.status_code, forged.status_code) == (401, 401)
+    [told] = [entry for entry in logged if entry["event"] == "slack.refused_for_its_time"]
+    assert 659 <= told["seconds_apart"] <= 670
+    assert http_bot.review(review).status is Status.PENDING
