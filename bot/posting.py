@@ -27,9 +27,7 @@ from seconder.desk.desk import Desk
 from seconder.faults import crash_point
 
 UNKNOWN = timedelta(seconds=10)  # a post without an answer may still appear so long
-REFUSED = timedelta(
-    seconds=30
-)  # somebody has to make the channel or invite the bot: asked again for as long as it takes
+REFUSED = timedelta(seconds=30)  # until somebody makes the channel or invites the bot, it is asked again
 EVENT = "seconder_card"
 WINDOW = timedelta(hours=1)  # around an attempt is looked through: Slack's clock may be apart from ours
 PAGE = 200  # messages
@@ -68,7 +66,7 @@ class Posting:
         channel_id = message.channel_id if thread else self._channel(message)
         if channel_id is None:
             raise RuntimeError(f"message {message.id} has a thread and no channel")
-        wait = self._pace.before_post(channel_id)
+        wait = self._pace.before_post(channel_id, message.id)
         if wait > 0:
             raise Later("a post a second per channel", timedelta(seconds=wait))
         refused = self._try(message, draw(), channel_id, thread)
@@ -161,7 +159,7 @@ class Posting:
         return None
 
     def _send(self, message: Message, drawn: Drawn, channel_id: str, thread: str | None) -> str:
-        self._pace.posted(channel_id)
+        self._pace.posted(channel_id, message.id)
         answer = self._client.chat_postMessage(
             channel=channel_id,
             text=drawn.text,
