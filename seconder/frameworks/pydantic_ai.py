@@ -27,8 +27,9 @@ from pydantic_ai.run import AgentRunResult
 from seconder.errors import ConfigurationError, ResumeRefused
 from seconder.frameworks import Factory, Finished, PausedAgain, Resumed
 from seconder.frameworks.follow import follow, paused
-from seconder.frameworks.pydantic_ai_gate import Gate, Gated, Watch, json_value
+from seconder.frameworks.pydantic_ai_gate import Gate, json_value
 from seconder.frameworks.pydantic_ai_state import FRAMEWORK, pause_of, results, stored
+from seconder.frameworks.pydantic_ai_tools import Gated, Watch
 from seconder.frameworks.running import requester_of
 from seconder.gate import Claim, Client, connect
 

@@ -1,141 +1,26 @@
 """A gated call of a resumed run: executed once, as decided, or not at all.
 
-The gate is a capability of one run, so that the user's agent stays as it is. What runs are the
-arguments that the desk hands out at `start_effect`, never those of the stored history.
+What runs are the arguments that the desk hands out at `start_effect`, never those of the stored history.
 """
 
 import asyncio
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias
+from dataclasses import replace
+from typing import Any
 
-from pydantic_ai import RunContext, ToolDefinition, ToolReturn
-from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
-from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry, ToolFailed
-from pydantic_ai.messages import ToolCallPart
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+from pydantic_ai import ToolReturn
+from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ToolFailed
 from pydantic_core import to_jsonable_python
 
-from seconder.action import Action, canonical, parse_json
-from seconder.errors import CannotConsume, Fault, NotCanonical, ResumeRefused, SeconderError, TooLarge
+from seconder.action import Action
+from seconder.errors import CannotConsume, ResumeRefused, SeconderError
 from seconder.faults import crash_point
 from seconder.frameworks import words
 from seconder.frameworks.effect import running
+from seconder.frameworks.pydantic_ai_tools import GATED, Call, Tools, Watch
 from seconder.gate import Claim, Client, EffectStart
 
-Tools: TypeAlias = Mapping[str, ToolsetTool[Any]]
-
-GATED = "unapproved"  # the SDK's kind of a tool with `requires_approval`
 DEFERS_INSIDE = "it asks for a decision of its own after it began, so that it cannot run exactly once"
-
-
-class Keeper(Protocol):
-    """What a run's capability does with its tools."""
-
-    stopped: SeconderError | None  #: why the run must not go on, even if somebody swallowed it
-
-    def see(self, tools: Tools) -> None:
-        """The tools of the next step are these."""
-        ...
-
-    async def call(self, name: str, call: "Call") -> Any:
-        """The output of this call."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call that the run wants to make; `arguments` are validated already."""
-
-    toolset: AbstractToolset[Any]
-    tool: ToolsetTool[Any]
-    context: RunContext[Any]
-    arguments: dict[str, Any]
-
-    async def make(self, name: str) -> Any:
-        return await self.toolset.call_tool(name, self.arguments, self.context, self.tool)
-
-    def having(self, arguments: dict[str, Any]) -> "Call":
-        """The call with these arguments. Raises: ValidationError."""
-        text, context = json.dumps(arguments, ensure_ascii=False), self.context.validation_context
-        return replace(self, arguments=self.tool.args_validator.validate_json(text, context=context))
-
-
-@dataclass(init=False)
-class Gated(AbstractCapability[Any]):
-    """Puts a keeper between the run and its tools, outside of all that the agent itself puts there."""
-
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
-
-    def get_ordering(self) -> CapabilityOrdering:
-        return CapabilityOrdering(position="outermost")
-
-    def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
-        return _Toolset(toolset, self._keeper)
-
-    async def before_model_request(self, ctx: RunContext[Any], request_context: Any) -> Any:  # noqa: ARG002 - the SDK's
-        if self._keeper.stopped is not None:
-            raise self._keeper.stopped
-        return request_context
-
-    async def after_tool_validate(
-        self,
-        ctx: RunContext[Any],  # noqa: ARG002
-        *,
-        call: ToolCallPart,
-        tool_def: ToolDefinition,
-        args: dict[str, Any],
-    ) -> dict[str, Any]:
-        if tool_def.kind == GATED:
-            _refuse_unreadable(call)
-        return args
-
-    async def wrap_tool_execute(
-        self,
-        ctx: RunContext[Any],  # noqa: ARG002
-        *,
-        call: ToolCallPart,
-        tool_def: ToolDefinition,  # noqa: ARG002
-        args: dict[str, Any],
-        handler: Any,
-    ) -> Any:
-        try:
-            return await handler(args)
-        except ApprovalRequired:
-            _refuse_unreadable(call)
-            raise
-
-
-@dataclass
-class _Toolset(WrapperToolset[Any]):
-    keeper: Keeper
-
-    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        tools = await super().get_tools(ctx)
-        self.keeper.see(tools)
-        return tools
-
-    async def call_tool(
-        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
-    ) -> Any:
-        return await self.keeper.call(name, Call(self.wrapped, tool, ctx, tool_args))
-
-
-class Watch:
-    """The keeper of a run that begins: it remembers what the tools are, and lets them be called."""
-
-    stopped: SeconderError | None = None
-
-    def __init__(self) -> None:
-        self.tools: dict[str, ToolDefinition] = {}
-
-    def see(self, tools: Tools) -> None:
-        self.tools |= {name: tool.tool_def for name, tool in tools.items()}
-
-    async def call(self, name: str, call: Call) -> Any:
-        return await call.make(name)
 
 
 class Gate(Watch):
@@ -252,25 +137,9 @@ def reviews_of(claim: Claim) -> dict[str, dict[str, Any]]:
     return {review["call_id"]: review for review in claim.reviews if review["call_id"] is not None}
 
 
-def arguments_of(call: ToolCallPart) -> dict[str, Any]:
-    """The model's own arguments, integers exact. Raises: NotCanonical where they are no JSON object."""
-    value = call.args if isinstance(call.args, dict) else parse_json(call.args or "{}", path="arguments")
-    if not isinstance(value, dict):
-        raise NotCanonical([Fault("arguments", "is not a JSON object")])
-    return value
-
-
 def json_value(output: Any) -> Any:
     """The JSON value of what a tool or an agent returned; what has none becomes its text."""
     return to_jsonable_python(output, fallback=str, bytes_mode="base64")
-
-
-def _refuse_unreadable(call: ToolCallPart) -> None:
-    """Raises: ModelRetry, to tell the model of a call that nobody can review."""
-    try:
-        canonical(arguments_of(call), path="arguments")
-    except (NotCanonical, TooLarge) as error:
-        raise ModelRetry(f"Not executed: {error}. Send the arguments as one JSON object.") from error
 
 
 def _notice(review: dict[str, Any], started: EffectStart) -> str | None:

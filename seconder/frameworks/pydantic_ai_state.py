@@ -13,7 +13,8 @@ from pydantic_ai.run import AgentRunResult
 from seconder.action import Action
 from seconder.errors import Fault, InvalidInput, ResumeRefused
 from seconder.frameworks import words
-from seconder.frameworks.pydantic_ai_gate import arguments_of, reviews_of
+from seconder.frameworks.pydantic_ai_gate import reviews_of
+from seconder.frameworks.pydantic_ai_tools import arguments_of
 from seconder.gate import Claim
 
 FRAMEWORK = "pydantic-ai"

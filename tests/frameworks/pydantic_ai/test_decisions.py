@@ -1,13 +1,16 @@
 """What a resumed run of Pydantic AI does and what its model hears, for every kind of decision."""
 
 import asyncio
+from datetime import date
 
 import pytest
+from pydantic import BaseModel
 from pydantic_ai.messages import ToolCallPart, UserPromptPart
+from pydantic_ai.toolsets import FunctionToolset
 
 import seconder
 from seconder.frameworks import Failed, Finished, PausedAgain
-from tests.support.agents import ledger
+from tests.support.agents import ledger, write
 from tests.support.memory_desk import MemoryDesk
 from tests.support.pydantic_agents import Receipt, agent, call, heard, paused, resumed, resumed_with, seen
 
@@ -69,6 +72,30 @@ async def test_a_result_that_is_no_text_stays_as_it_is_beside_the_notice_of_an_e
     assert heard(made) == [("c1", "success", Receipt(order="O-991", total=120))]
     assert EDITED in [part.content for part in (seen(made) or [])[-1].parts if isinstance(part, UserPromptPart)]
     assert [effect.result for effect in desk.effects.values()] == [{"order": "O-991", "total": 120.0}]
+
+
+class Booking(BaseModel):
+    model_config = {"strict": True}
+
+    day: date
+    tags: tuple[str, ...]
+
+
+async def test_edited_arguments_fit_a_strict_model_behind_a_toolset_that_asks(desk: MemoryDesk) -> None:
+    def book(booking: Booking) -> str:
+        write("book", day=booking.day.isoformat(), tags=booking.tags)
+        return "booked"
+
+    more = {"tools": [], "toolsets": [FunctionToolset([book]).approval_required()]}
+    shown = '{"day": "2027-01-02", "tags": ["a"]}'
+    await paused(desk, ToolCallPart("book", shown, tool_call_id="c1"), **more)
+    await desk.edit("c1", day="2027-01-03", tags=["b"])
+    made, factory = resumed_with("done", **more)
+
+    await resumed(desk, factory)
+
+    assert [(entry["day"], entry["tags"]) for entry in ledger()] == [("2027-01-03", ["b"])]
+    assert heard(made)[0][2].endswith("\nbooked")
 
 
 async def test_edited_arguments_that_the_tool_refuses_do_not_run_and_the_model_hears_of_it(desk: MemoryDesk) -> None:

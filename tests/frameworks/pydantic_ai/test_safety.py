@@ -5,20 +5,32 @@ import json
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, ModelRetry, Tool
+from pydantic_ai import Agent, DeferredToolRequests, ModelRetry, PromptedOutput, Tool
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import ModelHTTPError, UnexpectedModelBehavior
+from pydantic_ai.exceptions import ModelHTTPError, UnexpectedModelBehavior, UserError
 from pydantic_ai.messages import ToolCallPart
 
 import seconder
 from seconder.errors import ConfigurationError, LeaseLost, Unreachable
-from seconder.frameworks import Factory, Failed, Finished
+from seconder.frameworks import Factory, Failed, Finished, PausedAgain
 from seconder.frameworks.lease import resume
 from seconder.frameworks.pydantic_ai import may_pass
 from seconder.gate import EffectStart
 from tests.support.agents import CANARY, ledger, write
 from tests.support.memory_desk import MemoryDesk
-from tests.support.pydantic_agents import TOOLS, Deps, agent, call, heard, lookup, paused, refund, resumed, resumed_with
+from tests.support.pydantic_agents import (
+    TOOLS,
+    Deps,
+    Receipt,
+    agent,
+    call,
+    heard,
+    lookup,
+    paused,
+    refund,
+    resumed,
+    resumed_with,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -341,6 +353,49 @@ async def test_a_call_whose_arguments_came_as_text_is_the_same_call(desk: Memory
 
     assert isinstance(await resumed(desk, resumed_with("done")[1]), Finished)
     assert len(ledger()) == 1
+
+
+async def test_a_gated_call_of_an_agent_inside_a_tool_ends_the_run_and_runs_nothing(desk: MemoryDesk) -> None:
+    inner = agent([REFUND], name="inner")
+
+    async def delegate() -> str:
+        return str((await inner.run("go")).output)
+
+    with pytest.raises(UserError, match="DeferredToolRequests"):
+        await seconder.run(agent([call("delegate", "d1")], tools=[delegate]), "please", client=desk)
+
+    assert ledger() == []
+    assert desk.pauses == {}
+
+
+@pytest.mark.parametrize(
+    "output_type",
+    [
+        str,
+        Receipt | str,
+        [Receipt, str],
+        [str, DeferredToolRequests],
+        str | DeferredToolRequests,
+        PromptedOutput(Receipt),
+    ],
+    ids=["plain", "union", "list", "list that defers", "union that defers", "prompted"],
+)
+async def test_a_run_pauses_whatever_its_output_type_is(desk: MemoryDesk, output_type: Any) -> None:
+    await approved(desk, output_type=output_type)
+
+    await resumed(desk, resumed_with('{"order": "O-1", "total": 1}', output_type=output_type)[1])
+
+    assert len(ledger()) == 1
+    assert desk.finishes[0]["outcome"] == "finished"
+
+
+async def test_two_turns_of_a_model_that_gives_every_call_the_same_id_are_two_decisions(desk: MemoryDesk) -> None:
+    await approved(desk)
+    _, factory = resumed_with([call("refund", "c1", order="O-2", amount=999_999)])
+
+    assert isinstance(await resumed(desk, factory), PausedAgain)
+    assert [entry["order"] for entry in ledger()] == ["O-991"]
+    assert [review["status"] for review in desk.reviews] == ["decided", "pending"]
 
 
 def test_only_trouble_of_networks_and_servers_may_pass() -> None:
