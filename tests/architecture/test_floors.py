@@ -22,6 +22,7 @@ OWNERS: Mapping[str, frozenset[str]] = {
     "claude_agent_sdk": FRAMEWORKS,
     "crewai": FRAMEWORKS,
     "langchain": FRAMEWORKS,
+    "langchain_core": FRAMEWORKS,
     "langgraph": FRAMEWORKS,
     "pydantic_ai": FRAMEWORKS,
     "sqlalchemy": frozenset({"seconder.store"}),

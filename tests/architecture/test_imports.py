@@ -18,8 +18,10 @@ RUN_BY_ALEMBIC = "seconder.store.migrations.env"
 
 LOADED = "import json, sys; import {module}; print(json.dumps(sorted(sys.modules)))"
 
+#: urllib3, which LangChain loads, binds a socket for a moment to learn whether there is IPv6: not ours to change.
 EFFECTS = """
 import json, os, sys, threading
+import urllib3
 seen = []
 def watch(event, args):
     writing = event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+")

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from langchain.agents import create_agent
@@ -15,7 +15,7 @@ import seconder
 from seconder.errors import ConfigurationError, EffectUncertain, InvalidInput, LeaseLost, ResumeRefused, Unreachable
 from seconder.frameworks import Failed, Finished, PausedAgain, Resumed, langgraph
 from seconder.frameworks.lease import resume
-from seconder.gate import Claim
+from seconder.gate import Claim, Client
 from tests.support.agents import CANARY, ledger
 from tests.support.graphs import NAME, Scripted, agent, call, gate, model, opening, told
 from tests.support.memory_desk import MemoryDesk
@@ -166,6 +166,43 @@ async def test_a_desk_that_cannot_be_told_of_the_start_means_not_run(desk: Memor
         await adapted(Down(), claim, model("done"), mode=mode)
 
     assert ledger() == []
+
+
+async def test_a_retry_runs_what_is_left_and_repeats_nothing(desk: MemoryDesk, mode: str) -> None:
+    await paused(desk, C1, C2, mode=mode)
+    await desk.approve("c1")
+    await desk.approve("c2")
+
+    class HalfDown:
+        """Answers for every review but that of c2."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(desk, name)
+
+        async def start_effect(self, pause_id: str, *, review_id: str, **more: Any) -> Any:
+            if review_id == desk.review_of("c2")["id"]:
+                await desk.until(lambda: len(ledger()) == 1)
+                raise Unreachable("no answer")
+            return await desk.start_effect(pause_id, review_id=review_id, **more)
+
+        async def end_effect(self, effect_id: str, **more: Any) -> None:
+            await desk.end_effect(effect_id, **more)
+            await desk.advance(0)
+
+    with pytest.raises(Unreachable):
+        await langgraph.resume(
+            await claimed(desk),
+            opening(lambda saver: agent(saver, model("done"), mode=mode)),
+            cast("Client", HalfDown()),
+        )
+    await desk.advance(20)
+    says = model("done")
+
+    result = await adapted(desk, await claimed(desk), says, mode=mode)
+
+    assert isinstance(result, Finished)
+    assert sorted(entry["order"] for entry in ledger()) == ["O-1", "O-2"]
+    assert told(says) == {"c1": "refunded 240 for O-1", "c2": "refunded 5 for O-2"}
 
 
 # --- missing is no ----------------------------------------------------------------------------------
