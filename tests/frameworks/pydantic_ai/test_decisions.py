@@ -82,14 +82,14 @@ class Booking(BaseModel):
 
 
 async def test_edited_arguments_fit_a_strict_model_behind_a_toolset_that_asks(desk: MemoryDesk) -> None:
-    def book(booking: Booking) -> str:
-        write("book", day=booking.day.isoformat(), tags=booking.tags)
+    def book(booking: Booking, seats: int) -> str:
+        write("book", seats=seats, day=booking.day.isoformat(), tags=booking.tags)
         return "booked"
 
     more = {"tools": [], "toolsets": [FunctionToolset([book]).approval_required()]}
-    shown = '{"day": "2027-01-02", "tags": ["a"]}'
+    shown = '{"seats": 1, "booking": {"day": "2027-01-02", "tags": ["a"]}}'
     await paused(desk, ToolCallPart("book", shown, tool_call_id="c1"), **more)
-    await desk.edit("c1", day="2027-01-03", tags=["b"])
+    await desk.edit("c1", booking={"day": "2027-01-03", "tags": ["b"]})
     made, factory = resumed_with("done", **more)
 
     await resumed(desk, factory)
