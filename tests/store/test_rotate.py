@@ -40,7 +40,7 @@ def fill(store: Store) -> None:
         tx.reviews.set_outcome("rv1", Outcome(status=OutcomeStatus.SUCCEEDED, at=NOON, result={"refund": "R-1"}))
         claimed = tx.pauses.claim(["support"], worker="w", now=NOON, lease=LEASE)
         assert claimed is not None
-        tx.pauses.finish("ps1", fence=claimed[1], outcome=PauseOutcome.FINISHED, result={"final_output": "done"})
+        tx.pauses.finish("ps1", fence=claimed[1], outcome=PauseOutcome.FAILED, result={"error": "it broke"})
         effect = Effect(
             id="ef1", review_id="rv1", pause_id="ps1", fence=1, digest="d", key="k", state=EffectState.STARTED,
             started_at=NOON,
