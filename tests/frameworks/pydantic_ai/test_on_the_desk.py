@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,14 @@ import pytest
 
 import seconder
 from seconder.api.app import build_api
-from seconder.desk import decide, look
+from seconder.desk import decide, effects, look
 from seconder.desk.client import LocalClient
 from seconder.desk.desk import Desk
 from seconder.errors import LeaseLost
 from seconder.frameworks.lease import resume
 from tests.support.agents import ledger
 from tests.support.api import ready, secret_of, served
-from tests.support.desk import ALICE, RILEY, a_desk, press_on
+from tests.support.desk import ALICE, RILEY, a_desk, press_on, push_clock
 from tests.support.pydantic_agents import agent, call, heard, resumed_with
 
 pytestmark = pytest.mark.anyio
@@ -50,16 +52,22 @@ def client(real: Desk) -> LocalClient:
     return LocalClient(real)
 
 
-@pytest.fixture
-def elsewhere(real: Desk) -> Iterator[None]:
+@contextmanager
+def worker(real: Desk, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """A worker in a process of its own."""
     with served(build_api(real, ready=ready, slack=None)) as address:
         known = {"SECONDER_BASE_URL": address, "SECONDER_TOKEN": secret_of(real, "desk")}
         command = [sys.executable, "-m", "seconder.cli", "worker", "--agents", "tests.support.pydantic_agents:AGENTS"]
-        worker = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **known})
+        process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **known, **environment})
+        yield process
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.fixture
+def elsewhere(real: Desk) -> Iterator[None]:
+    with worker(real):
         yield
-        worker.terminate()
-        worker.wait(20)
 
 
 async def begun(client: LocalClient, *calls: Any) -> dict[str, str]:
@@ -141,6 +149,39 @@ async def test_a_failing_tool_is_the_failed_outcome_of_its_review(real: Desk, cl
 
     outcome = (await client.review(ids["c1"]))["outcome"]
     assert (outcome["status"], outcome["error"]) == ("failed", "ValueError: the bank refused O-1")
+
+
+async def dead(real: Desk, client: LocalClient, point: str) -> str:
+    """The review of a call whose worker died at this point, some time ago."""
+    ids = await begun(client, CALLS[0])
+    await press(real, ids["c1"], decide.Approve())
+    with worker(real, SECONDER_TESTING="1", SECONDER_CRASH_AT=f"worker.{point}") as dying:
+        assert await asyncio.to_thread(dying.wait, 60) == 137
+    push_clock(real, timedelta(seconds=20))
+    return ids["c1"]
+
+
+@pytest.mark.parametrize(("point", "ran"), [("effect_started", 0), ("effect_ran", 1)])
+async def test_a_worker_that_dies_in_an_effect_leaves_a_question_and_runs_nothing_again(
+    real: Desk, client: LocalClient, point: str, ran: int
+) -> None:
+    ident = await dead(real, client, point)
+    assert await client.claim(agents=["desk"], worker="w") is None
+    pause = await client.pause((await client.review(ident))["pause_id"])
+    [question] = [review["id"] for review in pause["reviews"] if review["kind"] == "question"]
+    await press(real, question, decide.Answer(effects.HAPPENED))
+
+    [(call_id, outcome, _)] = await told(client)
+
+    assert (call_id, outcome) == ("c1", "success")
+    assert len(ledger()) == ran
+
+
+async def test_a_worker_that_dies_after_an_effect_leaves_its_result(real: Desk, client: LocalClient) -> None:
+    await dead(real, client, "before_finish")
+
+    assert await told(client) == [("c1", "success", "refunded 100 for O-1")]
+    assert len(ledger()) == 1
 
 
 # --- questions and what is done outside ---------------------------------------------------------
