@@ -100,8 +100,7 @@ def go_through(living: Living, desk: Desk, secret: str, point: str) -> None:
     assert look.verify(desk)[1] == []
     cards = living.eventually("one card without buttons", lambda: settled_cards(living, channel))
     assert len(cards) == 1
-    assert living.process is not None
-    assert living.dead() is False
+    revive(living)  # one point lies after the end; any other death than the planned one is a failure
 
 
 def alive_card(living: Living, channel: str) -> Card | None:
@@ -145,6 +144,7 @@ def answer_question(living: Living, reviews: tuple[Review, ...], answer: str) ->
 
 def settled_cards(living: Living, channel: str) -> list[object]:
     """The refund's cards of the channel, once none offers a decision any more."""
+    revive(living)
     found = [card for card in living.people.cards(channel) if "refund" in card.text.lower()]
     asking = [card for card in found if "Approve" in card.buttons or "Answer…" in card.buttons]
     return [] if asking else [card for card in found if "Did it happen" not in card.text]
