@@ -6,6 +6,7 @@ Gate tools with `HumanInTheLoopMiddleware`, or stop a graph with `ask` or `inter
 """
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -129,7 +130,7 @@ def may_pass(error: Exception) -> bool:
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         return status == RATE_LIMITED or status >= SERVER_ERROR
-    return isinstance(error, httpx.TransportError | OSError | asyncio.TimeoutError)
+    return isinstance(error, httpx.TransportError | OSError | asyncio.TimeoutError | sqlite3.OperationalError)
 
 
 async def _begun(graph: Graph, given: Any, thread_id: str, context: Any) -> tuple[Any, StateSnapshot | None]:

@@ -7,7 +7,7 @@ code invokes is not seen.
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from inspect import isawaitable
 from typing import Any, TypeAlias
@@ -102,21 +102,40 @@ def _gated_tools(node: ToolNode, gate: Gate) -> ToolNode:
 
 
 async def _usable(graph: Graph) -> Graph:
-    """The graph, with a checkpointer that answers from threads where it has no async methods of its own."""
+    """The graph, with a checkpointer that finishes what it writes, from threads where it has no async methods."""
     saver = graph.checkpointer
-    if not isinstance(saver, BaseCheckpointSaver):
+    if not isinstance(saver, BaseCheckpointSaver) or isinstance(saver, _Whole):
         return graph
     try:
         await saver.aget_tuple({"configurable": {"thread_id": "", "checkpoint_ns": ""}})
     except NotImplementedError:
-        return graph.copy({"checkpointer": _threaded(saver)})
-    return graph
+        return graph.copy({"checkpointer": _with(_Whole, _with(_Threaded, saver))})
+    return graph.copy({"checkpointer": _with(_Whole, saver)})
 
 
-def _threaded(saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
-    threaded = copy.copy(saver)
-    threaded.__class__ = type(type(saver).__name__, (_Threaded, type(saver)), {})
-    return threaded
+def _with(methods: type[BaseCheckpointSaver[Any]], saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
+    changed = copy.copy(saver)
+    changed.__class__ = type(type(saver).__name__, (methods, type(saver)), {})
+    return changed
+
+
+class _Whole(BaseCheckpointSaver[Any]):
+    """A write that was begun ends before a cancellation goes on: half a write keeps its locks."""
+
+    async def aput(self, *args: Any, **more: Any) -> Any:
+        return await _to_the_end(super().aput(*args, **more))
+
+    async def aput_writes(self, *args: Any, **more: Any) -> None:
+        await _to_the_end(super().aput_writes(*args, **more))
+
+
+async def _to_the_end(write: Coroutine[Any, Any, Any]) -> Any:
+    task = asyncio.ensure_future(write)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
 
 
 class _Threaded(BaseCheckpointSaver[Any]):
