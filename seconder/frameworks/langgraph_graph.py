@@ -46,7 +46,11 @@ async def made(factory: Factory) -> AsyncIterator[tuple[Graph, Any]]:
         graph, context = product if isinstance(product, tuple) and len(product) == 2 else (product, None)  # noqa: PLR2004 - a pair
         if not isinstance(graph, Pregel):
             raise ResumeRefused(f"the agent's factory returned a {type(graph).__name__}, not a compiled graph")
-        yield await _usable(graph), context
+        usable = await _usable(graph)
+        try:
+            yield usable, context
+        finally:
+            await _settled(usable.checkpointer)
 
 
 def gated(graph: Graph, gate: Gate) -> Graph:
@@ -116,26 +120,46 @@ async def _usable(graph: Graph) -> Graph:
 def _with(methods: type[BaseCheckpointSaver[Any]], saver: BaseCheckpointSaver[Any]) -> BaseCheckpointSaver[Any]:
     changed = copy.copy(saver)
     changed.__class__ = type(type(saver).__name__, (methods, type(saver)), {})
+    if isinstance(changed, _Whole):
+        changed.begun = set()
     return changed
 
 
 class _Whole(BaseCheckpointSaver[Any]):
-    """A write that was begun ends before a cancellation goes on: half a write keeps its locks."""
+    """What was begun ends before a cancellation goes on: half a write keeps its locks, and a thread its connection."""
+
+    begun: set[asyncio.Future[Any]]
+
+    async def aget_tuple(self, *args: Any, **more: Any) -> Any:
+        return await _to_the_end(self, super().aget_tuple(*args, **more))
 
     async def aput(self, *args: Any, **more: Any) -> Any:
-        return await _to_the_end(super().aput(*args, **more))
+        return await _to_the_end(self, super().aput(*args, **more))
 
     async def aput_writes(self, *args: Any, **more: Any) -> None:
-        await _to_the_end(super().aput_writes(*args, **more))
+        await _to_the_end(self, super().aput_writes(*args, **more))
 
 
-async def _to_the_end(write: Coroutine[Any, Any, Any]) -> Any:
-    task = asyncio.ensure_future(write)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task})
-        raise
+async def _settled(saver: object) -> None:
+    """Nothing that the saver began is under way any more: it may be closed."""
+    while isinstance(saver, _Whole) and saver.begun:
+        await asyncio.wait(set(saver.begun))
+
+
+async def _to_the_end(saver: _Whole, work: Coroutine[Any, Any, Any]) -> Any:
+    task = asyncio.ensure_future(work)
+    saver.begun.add(task)
+    task.add_done_callback(saver.begun.discard)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        task.exception()  # nobody waits for it any more
+        raise cancelled
+    return task.result()
 
 
 class _Threaded(BaseCheckpointSaver[Any]):

@@ -17,7 +17,7 @@ from seconder.frameworks import Failed, Finished, PausedAgain, Resumed, langgrap
 from seconder.frameworks.lease import resume
 from seconder.gate import Claim, Client
 from tests.support.agents import CANARY, ledger
-from tests.support.graphs import NAME, Scripted, agent, call, gate, model, opening, opening_sync, told
+from tests.support.graphs import NAME, Scripted, agent, call, gate, model, opening, told
 from tests.support.memory_desk import MemoryDesk
 
 pytestmark = pytest.mark.anyio
@@ -192,7 +192,7 @@ async def test_a_retry_runs_what_is_left_and_repeats_nothing(desk: MemoryDesk, m
     with pytest.raises(Unreachable):
         await langgraph.resume(
             await claimed(desk),
-            opening_sync(lambda saver: agent(saver, model("done"), mode=mode)),
+            opening(lambda saver: agent(saver, model("done"), mode=mode)),
             cast("Client", HalfDown()),
         )
     await desk.advance(20)
