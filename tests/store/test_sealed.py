@@ -65,7 +65,7 @@ def fill(n: int, pending: Review, tx: Tx) -> None:
     claimed = tx.pauses.claim(["support"], worker="w", now=NOON + timedelta(hours=1), lease=LEASE)
     assert claimed is not None
     done = {"final_output": CANARY, "error": CANARY}
-    tx.pauses.finish(claimed[0], fence=claimed[1], outcome=PauseOutcome.FINISHED, result=done)
+    tx.pauses.finish(claimed[0], fence=claimed[1], outcome=PauseOutcome.FAILED, result=done)
 
 
 def places() -> Iterator[tuple[Table, str]]:
