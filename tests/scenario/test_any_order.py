@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -146,5 +147,5 @@ class AnyOrder(RuleBasedStateMachine):
             assert kinds.count("decided") + kinds.count("expired") + kinds.count("cancelled") <= 1
 
 
-TestAnyOrder = AnyOrder.TestCase
-TestAnyOrder.settings = settings(max_examples=40, stateful_step_count=30)
+AnyOrder.TestCase.settings = settings(max_examples=40, stateful_step_count=30)
+TestAnyOrder = pytest.mark.timeout(400)(AnyOrder.TestCase)

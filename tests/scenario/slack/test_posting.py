@@ -188,8 +188,8 @@ def test_a_deleted_card_of_a_pending_review_is_posted_again_with_another_token(b
 def test_a_missing_channel_is_a_visible_state_and_the_card_comes_once_it_exists(bot: Bot) -> None:
     review = bot.submit(of_tool("elsewhere"))
     eventually(is_delivered(bot, review, Delivery.UNDELIVERED))
-    [item] = look.queued(bot.desk)
-    assert item.error == "there is no channel #not-there-yet that the bot can see"
+    [error] = eventually(lambda: [item.error for item in look.queued(bot.desk) if item.error is not None])
+    assert error == "there is no channel #not-there-yet that the bot can see"
     assert bot.trail(review) == ["submitted", "undelivered"]
 
     directory = bot.sandbox.workspace.directory
